@@ -142,3 +142,18 @@ def test_a_gradient_without_history(T, leaf):
     (g,) = T.autograd.grad((x * x).sum(), x)
     assert not g.requires_grad
     assert g.grad_fn is None
+
+
+def test_outputs_inputs_and_cotangents_may_come_from_any_iterable(T, leaf):
+    net = T.nn.Linear(2, 1).to(T.float64)
+    x = T.ones(3, 2, dtype=T.float64)
+    weight, bias = T.autograd.grad(net(x).sum(), net.parameters(), create_graph=True)
+    assert (weight.tolist(), bias.tolist()) == ([[3.0, 3.0]], [3.0])
+    a, b = leaf([1.0]), leaf([2.0])
+    results, ones = [a * b, a + b], [T.ones(1, dtype=T.float64)] * 2
+    found = T.autograd.grad(iter(results), {"a": a, "b": b}.values(), iter(ones), retain_graph=True)
+    assert [g.item() for g in found] == [3, 2]
+    T.autograd.backward(iter(results), iter(ones), inputs=(t for t in (a, b)))
+    assert (a.grad.item(), b.grad.item()) == (3, 2)
+    with pytest.raises(TypeError):
+        T.autograd.grad(results, 3)

@@ -60,8 +60,7 @@ def test_halves_are_computed_in_single_unless_they_are_only_moved() -> None:
     x = gw.tensor([1.0, 2.0], dtype=gw.float16, requires_grad=True)
     assert [n[0].name() for n in general(elementary.exp, (x,), {}).grad_fn.next_functions] == ["ExpBackward0"]
     assert general(shape.copy, (x,), {}).grad_fn.name() == "CloneBackward0"
-    stacked = general(shape.stack, (x, x), {"axis": 0}).grad_fn
-    assert stacked.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+    assert type(general(shape.stack, (x, x), {"axis": 0}).grad_fn.next_functions[0][0]).__name__ == "AccumulateGrad"
 
 
 def test_an_operation_of_ones_own_may_say_that_it_moves() -> None:

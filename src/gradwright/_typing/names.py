@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,7 +28,7 @@ DeviceLike: TypeAlias = device | str | int | None
 MemoryFormat: TypeAlias = memory_format
 Operand: TypeAlias = "Tensor | Number | np.ndarray[Any, Any] | np.generic"
 """What stands beside a tensor in arithmetic."""
-Roots: TypeAlias = TensorBase | GradientEdge | Sequence[TensorBase | GradientEdge]
+Roots: TypeAlias = TensorBase | GradientEdge | Iterable[TensorBase | GradientEdge]
 """What a backward pass begins at, or ends at: tensors, or edges of the graph (`autograd.graph.get_gradient_edge`)."""
 Index: TypeAlias = Any
 """What may stand in square brackets: ints, slices, None, ..., tensors, arrays and lists, or a tuple of them."""

@@ -278,7 +278,7 @@ _SCOPE: dict[str, Any] = {
     "INTEGERS": _INTEGERS,
     "REAL": _REAL, "NUMPY": numpy_backend.namespace,
     "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general,
-    "in_rows": in_rows, "made": made,
-    "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
+    "in_rows": in_rows, "made": made, "mark_view": mark_view,
+    "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
     "recorded_as": _recorded_as, "refresh": refresh,
 }  # fmt: skip

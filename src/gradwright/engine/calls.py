@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from gradwright._typing import Roots, Tensor
 
 
-def backward(tensors: Roots, grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
+def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | None] | None = None,
              retain_graph: bool | None = None, create_graph: bool = False, *,
              inputs: Roots | None = None) -> None:  # fmt: skip
     """Accumulate the gradients of ``tensors`` into the ``.grad`` of the leaves they depend on.
 
     Args:
-        tensors: a tensor or a sequence of tensors.
+        tensors: a tensor or an iterable of tensors.
         grad_tensors: their cotangents, of their shapes; may be None for tensors of one element (then 1 is taken).
         retain_graph: keep saved values for another backward; by default only if ``create_graph``.
         create_graph: record the pass itself, so that it can be differentiated again.
@@ -88,14 +88,14 @@ def _warn_of_leaf(outputs: Sequence[Any]) -> None:
         )
 
 
-def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Sequence[TensorBase | None] | None = None,
+def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[TensorBase | None] | None = None,
          retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
          allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False) -> tuple[Tensor, ...]:  # fmt: skip
     """The gradients of ``outputs`` with respect to ``inputs``, returned rather than accumulated.
 
     Args:
-        outputs, inputs: a tensor or a sequence of tensors each; a `GradientEdge` may stand for a tensor. Inputs may be
+        outputs, inputs: a tensor or an iterable of tensors each; a `GradientEdge` may stand for a tensor. Inputs may be
             the values of a dictionary.
         grad_outputs: cotangents of the outputs; None where an output has one element.
         retain_graph, create_graph: as in `backward`.
@@ -121,9 +121,11 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Sequence[Tens
     (tensor(27., grad_fn=<MulBackward0>), tensor(18.))
     """
     if inputs.__class__ is dict:
-        found = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,
-                     allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
-        return dict(zip(inputs, found, strict=True))
+        named: Any = inputs
+        several = grad(outputs, named.values(), grad_outputs, retain_graph, create_graph, only_inputs,
+                       allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
+        named = dict(zip(named, several, strict=True))
+        return named
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
@@ -235,15 +237,16 @@ def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
         return (value,)
     if isinstance(value, GradientEdge):
         return (value,)
-    if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{function}: {argument} must be a Tensor or a sequence of Tensors, got {kind(value)}")
-    for i, v in enumerate(value):
+    if not isinstance(value, (list, tuple, Iterable)):
+        raise TypeError(f"{function}: {argument} must be a Tensor or an iterable of Tensors, got {kind(value)}")
+    many = tuple(value)
+    for i, v in enumerate(many):
         if v.__class__ is GradientEdge:
             continue
         if not isinstance(v, TensorBase):
             raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(v)}")
         _settled(v)
-    return tuple(value)
+    return many
 
 
 def _settled(t: Any) -> None:
@@ -306,9 +309,10 @@ def _cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
         return (None,) * len(outputs)
     if isinstance(given, TensorBase):
         given = (given,)
-    if len(given) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    return tuple(given)
+    many = tuple(given)
+    if len(many) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(many)} gradients")
+    return many
 
 
 def cotangent(i: int, t: Any, g: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from gradwright import dtypes
@@ -310,7 +311,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
         raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got {value.array.ndim} dims")
     elif not followed(value):
         number_as("masked_fill", value.item(), x.array.dtype)
-    return where(mask, to_dtype(value, x.array.dtype), x)
+    return apply(_masked, (mask, to_dtype(value, x.array.dtype), x), {})
+
+
+_masked = replace(_piecewise.chosen, node="MaskedFillBackward0", rows=True)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from gradwright import backends, dtypes
@@ -221,7 +221,7 @@ class History(TensorBase):
         return 0 if self._node is None else self._node._edge()[1]
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
-                 inputs: Tensor | Sequence[Tensor] | None = None) -> None:  # fmt: skip
+                 inputs: Tensor | Iterable[Tensor] | None = None) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves it depends on; see `gradwright.autograd.backward`.
 
         Args:

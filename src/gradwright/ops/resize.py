@@ -48,6 +48,7 @@ _WEIGHTED = Taps.gathered(65, [{0: 0.3, 1: 0.7}, {64: 1.0}])
 @builtin(
     kind="linear",
     node="UpsampleBackward0",
+    rows=True,
     samples=[
         Sample(A(2, 4), axis=1, taps=_FEW),
         Sample(A(4, 3), axis=0, taps=_FEW),

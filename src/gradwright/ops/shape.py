@@ -151,7 +151,8 @@ flip.vjp(x=lambda xp, g, axis: xp.flip(g, axis=axis))
 
 
 @builtin(
-    kind="linear", rows=True,
+    kind="linear",
+    rows=True,
     node="RollBackward0",
     samples=[Sample(A(2, 3), shift=(1,), axis=(1,)), Sample(A(2, 3), shift=(1, -2), axis=(0, 1))],
 )

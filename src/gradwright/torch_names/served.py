@@ -107,6 +107,9 @@ MORE = {
         **{name: f"gradwright.around.networks:{name}" for name in (
             "embedding_bag", "embedding_renorm_", "gru", "lstm", "rnn_relu", "rnn_tanh",
         )},
+        **{name: f"gradwright.around.quantized:{name}" for name in (
+            "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine",
+        )},
         **{name: f"gradwright.around.seldom:{name}" for name in (
             "_assert_async", "hash_tensor", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy",
         )},

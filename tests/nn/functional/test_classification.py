@@ -38,8 +38,7 @@ def test_the_loss_is_one_operation(reduction):
     x, t = gw.zeros(2, 3, requires_grad=True), gw.tensor([0, 2])
     for loss in (gw.nn.functional.cross_entropy, gw.nn.functional.nll_loss):
         node = loss(x, t, reduction=reduction).grad_fn
-        before = node.next_functions[0][0].name()
-        assert (node.name(), before) == ("NllLossBackward0", "torch::autograd::AccumulateGrad")
+        assert [node.name(), type(node.next_functions[0][0]).__name__] == ["NllLossBackward0", "AccumulateGrad"]
 
 
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])

@@ -164,3 +164,21 @@ def test_kl_div_of_whole_numbers(lib, which):
     given[which] = given[which].long()
     with pytest.raises(RuntimeError, match=r"^kl_div: Integral inputs not supported"):
         lib.nn.functional.kl_div(*given, reduction="sum")
+
+
+LOSSES = {
+    "MseLossBackward0": lambda F, x, y, how: F.mse_loss(x, y, reduction=how),
+    "SmoothL1LossBackward0": lambda F, x, y, how: F.smooth_l1_loss(x, y, beta=0.5, reduction=how),
+    "HuberLossBackward0": lambda F, x, y, how: F.huber_loss(x, y, reduction=how),
+    "BinaryCrossEntropyBackward0": lambda F, x, y, how: F.binary_cross_entropy(x, y, reduction=how),
+    "BinaryCrossEntropyWithLogitsBackward0":
+        lambda F, x, y, how: F.binary_cross_entropy_with_logits(x, y, pos_weight=y, reduction=how),
+    "SoftMarginLossBackward0": lambda F, x, y, how: F.soft_margin_loss(x, y, reduction=how),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["mean", "sum"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_node_of_a_loss_is_called_as_pytorchs(T, leaf, name, how):
+    x, y = leaf([0.25, 0.5]), leaf([0.75, 0.5]).detach()
+    assert LOSSES[name](T.nn.functional, x, y, how).grad_fn.name() == name

@@ -53,10 +53,10 @@ def _pointwise(op: Any, x: Any, y: Any, **static: Any) -> Any:
     return apply(op, (to_dtype(x, d), to_dtype(y, d)), static)
 
 
-def _weighted(losses: Any, input: Any, weight: Any, reduction: str, over: Any) -> Any:
+def _weighted(losses: Any, input: Any, weight: Any, reduction: str, over: Any, node: str | None = None) -> Any:
     """``reduced`` for losses with a weight each; a mean is divided by ``over``."""
     if weight is None:
-        return reduced(losses, reduction)
+        return reduced(losses, reduction, node=node)
     if weight.array.shape != input.array.shape:
         raise ValueError("Weights and input must have the same size.")
     total = reduced(losses * weight, "sum" if reduction == "mean" else reduction)
@@ -78,7 +78,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     """
     how = mode(reduction, size_average, reduce)
     x, y = _pair("mse_loss", input, target)
-    return _weighted(e.square(x - y), x, weight, how, None if weight is None else weight.sum())
+    return _weighted(e.square(x - y), x, weight, how, None if weight is None else weight.sum(), "MseLossBackward0")
 
 
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -111,7 +111,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}")
     x, y = _pair("smooth_l1_loss", input, target)
     losses = _pointwise(_ops.huber, x, y, delta=float(beta)) if beta else e.abs(x - y)
-    return reduced(losses if beta in (0, 1) else losses / beta, reduction, size_average, reduce)
+    losses = losses if beta in (0, 1) else losses / beta
+    return reduced(losses, reduction, size_average, reduce, "SmoothL1LossBackward0")
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
@@ -130,7 +131,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}")
     x, y = _pair("huber_loss", input, target)
     losses = _pointwise(_ops.huber, x, y, delta=float(delta))
-    return _weighted(losses, x, weight, mode(reduction), losses.array.size)
+    return _weighted(losses, x, weight, mode(reduction), losses.array.size, "HuberLossBackward0")
 
 
 def _same_size(name: str, input: Any, target: Any) -> tuple[Any, Any]:
@@ -161,7 +162,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
         raise RuntimeError(f"Found dtype {legacy(t)} but expected {legacy(x)}: convert the target of "
                            f"binary_cross_entropy with target.to({x.dtype})")  # fmt: skip
     losses = _pointwise(_ops.binary_cross_entropy, x, t)
-    return reduced(losses if weight is None else losses * weight, how)
+    return reduced(losses if weight is None else losses * weight, how, node="BinaryCrossEntropyBackward0")
 
 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
@@ -181,7 +182,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
         losses = _pointwise(_ops.binary_cross_entropy_with_logits, x, t)
     else:
         losses = (1 - t) * x - (1 + (pos_weight - 1) * t) * logsigmoid(x)
-    return reduced(losses if weight is None else losses * weight, how)
+    return reduced(losses if weight is None else losses * weight, how, node="BinaryCrossEntropyWithLogitsBackward0")
 
 
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -317,7 +318,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
         raise RuntimeError(
             f"output with shape {size(x.array.shape)} doesn't match the broadcast shape {size(y.array.shape)}"
         )
-    return reduced(-logsigmoid(y), reduction, size_average, reduce)
+    return reduced(-logsigmoid(y), reduction, size_average, reduce, "SoftMarginLossBackward0")
 
 
 def cosine_embedding_loss(
@@ -395,6 +396,5 @@ def triplet_margin_with_distance_loss(
         )
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = e.minimum(far, distance(positive, negative))
+    far = e.minimum(far, distance(positive, negative)) if swap else far
     return reduced((margin + near - far).clamp(min=0), how)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+from gradwright.engine.apply import apply_one
 from gradwright.engine.source_line import warn
 from gradwright.face import reduce as _reduce
+from gradwright.op import Op
+from gradwright.ops import reduce as _ops
 
 _BY_NUMBER = ("none", "mean", "sum")
 
@@ -25,7 +29,17 @@ def mode(reduction: Any, size_average: bool | None = None, reduce: bool | None =
     return str(reduction)
 
 
-def reduced(losses: Any, reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> Any:
-    """The mean or the sum of ``losses``, or themselves."""
+def reduced(losses: Any, reduction: Any, size_average: bool | None = None, reduce: bool | None = None,
+            node: str | None = None) -> Any:  # fmt: skip
+    """The mean or the sum of ``losses``, or themselves; ``node`` is what the node of the former is called."""
     how = mode(reduction, size_average, reduce)
-    return losses if how == "none" else _reduce.mean(losses) if how == "mean" else _reduce.sum(losses)
+    if how == "none":
+        return losses
+    if node is None:
+        return _reduce.mean(losses) if how == "mean" else _reduce.sum(losses)
+    return apply_one(_called(_ops.mean if how == "mean" else _ops.sum, node), losses, {"axis": None, "keepdims": False})
+
+
+@cache
+def _called(op: Op, node: str) -> Op:
+    return op.variant(node)
