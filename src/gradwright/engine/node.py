@@ -132,13 +132,17 @@ class Bundle(dict[int, Any]):
 
 
 class Output(Node):
-    """One of several outputs of ``node``: hands its cotangent on, marked with its index."""
+    """One of several outputs of ``node``: hands its cotangent on, marked with its index.
+
+    ``others`` are outputs of which it is computed inside. Its cotangent does not come by them: that they are asked for
+    theirs, or have hooks, is an error.
+    """
 
     __slots__ = ("index",)
 
-    def __init__(self, node: Node, index: int) -> None:
+    def __init__(self, node: Node, index: int, others: Sequence[Output] = ()) -> None:
         self._seq = ticket()
-        self._next = (node,)
+        self._next = (node, *others)
         self._hooks = None
         self._saved = ()
         self.index = index
@@ -146,7 +150,25 @@ class Output(Node):
     _edge_mask = (True,)
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        if len(self._next) > 1:
+            self._passing()
         return (Bundle({self.index: g}),)
+
+    def _passing(self) -> None:
+        """Raise RuntimeError if one of the others has to hear of the cotangent."""
+        aim = routing.get()
+        wanted = () if aim is None else aim[1]
+        for other in self._next[1:]:
+            hooks = other._hooks
+            hooked = hooks is not None and (hooks.tensor or hooks.pre or hooks.post or hooks.retained)
+            if other in wanted or hooked:
+                what = "has a hook, or retain_grad()" if hooked else "is one that is differentiated by"
+                raise RuntimeError(
+                    f"result {other.index} of a compiled function {what}, and result {self.index} is computed from it "  # type: ignore[attr-defined]
+                    "inside: the backward pass of the compiled function leads straight to its arguments, so what comes "
+                    "by this way would be missing. Compute the second of the first outside, compile the pass as well, "
+                    "or call the function itself"
+                )
 
     def _edge(self) -> tuple[Node, int]:
         return self._next[0], self.index

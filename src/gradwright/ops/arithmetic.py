@@ -168,7 +168,7 @@ def _power(xp, x, n):
         return 1 / xp.sqrt(x)
     if n == -1:
         return 1 / x
-    return x**n
+    return xp.pow(x, n)
 
 
 @builtin(
@@ -210,11 +210,11 @@ doubled.vjp(x=lambda xp, g, x: g * (2 * power(x, exponent=0)))
 )
 def pow(xp, x, y):
     """Power, z = x**y; dz/dx = y x**(y-1), dz/dy = z log x (taken as 0 where x = 0 and y >= 0)."""
-    return x**y
+    return xp.pow(x, y)
 
 
 pow.vjp(
-    x=lambda xp, g, x, y: g * xp.where(y == 0, xp.zeros_like(y), y * x ** (y - 1)),
+    x=lambda xp, g, x, y: g * xp.where(y == 0, xp.zeros_like(y), y * xp.pow(x, y - 1)),
     y=lambda xp, g, x, y, out: g * xp.where((x == 0) & (real_part(xp, y) >= 0), xp.zeros_like(out), out * xp.log(x)),
 )
 
@@ -227,7 +227,7 @@ pow.vjp(
 )
 def exponential(xp, x, *, base):
     """Power of a number: y = b**x, dy/dx = y log b (0 where b = 0 and x >= 0)."""
-    return base**x
+    return xp.pow(base, x)
 
 
 exponential.vjp(

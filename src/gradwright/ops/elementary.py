@@ -24,7 +24,7 @@ exp.vjp(x=lambda xp, g, out: g * out)
 @builtin(complex="holomorphic", kind="elementwise", node="Exp2Backward0", samples=_REAL)
 def exp2(xp, x):
     """Power of two, y = 2**x, dy/dx = y log 2."""
-    return 2.0**x if is_complex(xp, x) else xp.exp2(x)
+    return xp.pow(2.0, x) if is_complex(xp, x) else xp.exp2(x)
 
 
 exp2.vjp(x=lambda xp, g, out: g * (out * _LOG2))

@@ -216,7 +216,7 @@ def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
         return xp.sum(a, axis=axis, keepdims=keepdims)
     if ord in (_INF, -_INF):
         return (xp.max if ord > 0 else xp.min)(a, axis=axis, keepdims=keepdims)
-    return xp.sum(a**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+    return xp.pow(xp.sum(a**ord, axis=axis, keepdims=keepdims), 1 / ord)
 
 
 def _norm_slope(xp, g, x, out, ord, axis, keepdims):

@@ -75,8 +75,8 @@ class Adafactor(Ruled):
                  weight_decay: float, **_: Any) -> Any:  # fmt: skip
         t, least = step + 1, finfo(dtype).eps if eps[0] is None else eps[0]
         return {"step": t}, {
-            "new": t**beta2_decay, "size": xp.minimum(t**-0.5, lr), "least": least, "smallest": eps[1], "d": d,
-            "stays": 1 - lr * weight_decay,
+            "new": xp.pow(t, beta2_decay), "size": xp.minimum(1 / xp.sqrt(t), lr), "least": least, "smallest": eps[1],
+            "d": d, "stays": 1 - lr * weight_decay,
         }  # fmt: skip
 
     @staticmethod

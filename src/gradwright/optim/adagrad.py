@@ -170,7 +170,7 @@ class RMSprop(Fused):
         })  # fmt: skip
 
     def _kept(self, shape: Any = None, *, momentum: float, centered: bool, **_: Any) -> Any:
-        names = ["square_avg", *["momentum_buffer"] * (momentum > 0), *["grad_avg"] * bool(centered)]
+        names = ["square_avg", *["momentum_buffer"] * bool(momentum > 0), *["grad_avg"] * bool(centered)]
         return {"step": 0.0}, dict.fromkeys(names, 0.0)
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, alpha: float, eps: float, momentum: float, **_: Any) -> Any:

@@ -71,8 +71,8 @@ class Adam(Fused):
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
         (beta1, beta2), t = betas, step + 1
-        root = (1 - beta2**t) ** 0.5  # drawn out of both sides of the quotient
-        scale = lr * root / (1 - beta1**t)
+        root = xp.sqrt(1 - xp.pow(beta2, t))  # drawn out of both sides of the quotient
+        scale = lr * root / (1 - xp.pow(beta1, t))
         return {"step": t}, {"beta1": beta1, "beta2": beta2, "scale": scale, "least": root * eps}
 
     @staticmethod
@@ -164,10 +164,10 @@ class NAdam(Fused):
     def _numbers(self, xp: Any, *, step: Any, mu_product: Any, lr: Any, betas: Any, eps: float, momentum_decay: float,
                  **_: Any) -> Any:  # fmt: skip
         (beta1, beta2), t = betas, step + 1
-        mu, ahead = (beta1 * (1 - 0.5 * 0.96 ** (k * momentum_decay)) for k in (t, t + 1))
+        mu, ahead = (beta1 * (1 - 0.5 * xp.pow(0.96, k * momentum_decay)) for k in (t, t + 1))
         product = mu_product * mu
         return {"step": t, "mu_product": product}, {
-            "beta1": beta1, "beta2": beta2, "eps": eps, "seen": 1 - beta2**t,
+            "beta1": beta1, "beta2": beta2, "eps": eps, "seen": 1 - xp.pow(beta2, t),
             "along": lr * ahead / (1 - product * ahead), "now_on": lr * (1 - mu) / (1 - product),
         }  # fmt: skip
 
@@ -228,11 +228,13 @@ class RAdam(Fused):
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
         (beta1, beta2), t = betas, step + 1
         longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * t * beta2**t / (1 - beta2**t)
+        faded = xp.pow(beta2, t)
+        length = longest - 2 * t * faded / (1 - faded)
         enough = xp.maximum(length, 5.0)
         known = (enough - 4) * (enough - 2) * longest / ((longest - 4) * (longest - 2) * enough)
-        root = (known * (1 - beta2**t)) ** 0.5
-        return {"step": t}, {"beta1": beta1, "beta2": beta2, "eps": eps, "scale": lr / (1 - beta1**t), "root": root,
+        root = xp.sqrt(known * (1 - faded))
+        scale = lr / (1 - xp.pow(beta1, t))
+        return {"step": t}, {"beta1": beta1, "beta2": beta2, "eps": eps, "scale": scale, "root": root,
                              "length": length}  # fmt: skip
 
     @staticmethod
@@ -287,7 +289,7 @@ class Adamax(Fused):
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
         (beta1, beta2), t = betas, step + 1
-        return {"step": t}, {"beta1": beta1, "beta2": beta2, "eps": eps, "scale": lr / (1 - beta1**t)}
+        return {"step": t}, {"beta1": beta1, "beta2": beta2, "eps": eps, "scale": lr / (1 - xp.pow(beta1, t))}
 
     @staticmethod
     def _rule(xp: Any, p: Any, g: Any, exp_avg: Any, exp_inf: Any, *, beta1: Any, beta2: Any, eps: Any, scale: Any

@@ -118,7 +118,7 @@ class ASGD(Fused):
     def _numbers(self, xp: Any, *, step: Any, eta: Any, mu: Any, lr: Any, lambd: float, alpha: float, t0: float,
                  **_: Any) -> Any:  # fmt: skip
         t = step + 1
-        kept = {"step": t, "eta": lr / (1 + lambd * lr * t) ** alpha, "mu": 1 / xp.maximum(t - t0, 1.0)}
+        kept = {"step": t, "eta": lr / xp.pow(1 + lambd * lr * t, alpha), "mu": 1 / xp.maximum(t - t0, 1.0)}
         return kept, {"stays": 1 - lambd * eta, "eta": eta, "mu": mu}
 
     @staticmethod

@@ -49,7 +49,7 @@ class SparseAdam(Ruled):
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
         (beta1, beta2), t = betas, step + 1
-        scale = lr * (1 - beta2**t) ** 0.5 / (1 - beta1**t)
+        scale = lr * xp.sqrt(1 - xp.pow(beta2, t)) / (1 - xp.pow(beta1, t))
         return {"step": t}, {"beta1": beta1, "beta2": beta2, "scale": scale, "least": eps}
 
     @staticmethod

@@ -112,3 +112,32 @@ def test_the_environment_names_the_way(monkeypatch):
     with pytest.raises(ValueError, match="nonsense"):
         gw.compile(f)
     assert gw.compile(f, backend="plan") is not f
+
+
+def _pickled(one):
+    return pickle.loads(pickle.dumps(one))  # noqa: S301
+
+
+class Scale:
+    def __init__(self):
+        self.w = gw.ones(2)
+        self.fast = gw.compile(self.slow, backend="plan")
+
+    def slow(self, x):
+        """Twice."""
+        return x * self.w
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, _pickled])
+def test_a_compiled_method_is_copied_with_its_object(copied):
+    one = Scale()
+    x = gw.tensor([1.0, 2.0])
+    for _ in range(4):
+        assert one.fast(x).tolist() == [1.0, 2.0]
+    other = copied(one)
+    other.w = gw.full((2,), 3.0)
+    for _ in range(4):
+        assert other.fast(x).tolist() == [3.0, 6.0]
+        assert one.fast(x).tolist() == [1.0, 2.0]
+    assert other.fast.explain().traced == [""]
+    assert (one.fast.__name__, one.fast.__doc__) == ("slow", "Twice.")

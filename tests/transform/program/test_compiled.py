@@ -378,3 +378,33 @@ def test_what_a_sum_returns_is_looked_at_if_python_code_has_made_it():
     for k in range(6):
         total.k = float(k)
         assert step(gw.ones(1)).item() == k
+
+
+def test_a_write_to_a_tensor_with_several_entries_in_one_place_raises():
+    step = gw.compile(lambda x: x.add_(1.0), backend="plan")
+    part = gw.compile(lambda x: x[1:].add_(1.0), backend="plan")
+    for given in (gw.ones(4), gw.ones(4), gw.ones(4), gw.ones(1).expand(4), gw.ones(4), gw.ones(1).expand(4)):
+        for f in (step, part):
+            if given.stride() == (0,):
+                with pytest.raises(RuntimeError, match="single memory location"):
+                    f(given)
+            else:
+                f(given)
+    assert not step.programs.reason
+
+
+def test_an_optimiser_with_a_schedule_for_its_momentum_is_compiled():
+    v = gw.ones(3, requires_grad=True)
+    optimizer = gw.optim.RMSprop([v], lr=0.1, momentum=0.5, centered=True)
+
+    @gw.compile
+    def step():
+        optimizer.zero_grad()
+        (v * v).sum().backward()
+        optimizer.step()
+
+    for _ in range(5):
+        step()
+        optimizer.param_groups[0]["momentum"] *= 0.9
+    assert not step.programs.reason
+    assert len(step.programs.traced) == 1

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gradwright as gw
 from gradwright.errors import LinAlgError
 from gradwright.op import table
 from gradwright.transform.program.interpreted import Interpreted
@@ -189,3 +190,19 @@ def test_records_of_steps_and_their_times() -> None:
     plan.timed = False
     plan([np.ones(100_000)])
     assert "clock" not in plan.source
+
+
+@pytest.mark.parametrize("name", ["pow", "rpow", "both", "slope"])
+@pytest.mark.parametrize("dtype", [gw.float32, gw.float64])
+def test_powers_of_numbers_are_the_eager_runs_to_the_bit(name: str, dtype: gw.dtype) -> None:
+    def slope(x: gw.Tensor) -> gw.Tensor:
+        x = x.detach().requires_grad_()
+        return gw.autograd.grad((x * 1) ** 1.7, x)[0]
+
+    f: Any = {"pow": lambda x: (x * 1) ** 1.5, "rpow": lambda x: 2.0 ** (x * 1), "both": lambda x: x**x, "slope": slope}
+    f = f[name]
+    compiled = gw.compile(f, backend="plan", exact=True)
+    for k in range(200):
+        x = gw.tensor(0.1 + 0.0173 * k, dtype=dtype)
+        assert compiled(x).numpy().tobytes() == f(x).numpy().tobytes()
+    assert not compiled.programs.reason

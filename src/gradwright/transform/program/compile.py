@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial, update_wrapper, wraps
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from gradwright.backends.numpy import NUMPY
@@ -127,7 +128,8 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
     settings["strict"] = fullgraph
     if hasattr(function, "forward") and hasattr(function, "_parameters"):
         return _module(function, partial(Programs, make=make, **settings), options)
-    return _function(function, Programs(function, make, **settings))
+    made = _Method if isinstance(function, MethodType) else _function
+    return made(function, Programs(function, make, **settings), options)
 
 
 def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
@@ -158,7 +160,7 @@ def _c(program: Program, exact: bool) -> Runner:
         return Plan(program, exact)
 
 
-def _function(function: Callable[..., Any], programs: Programs) -> Any:
+def _function(function: Callable[..., Any], programs: Programs, options: dict[str, Any]) -> Any:
     @wraps(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
         return programs.call(args, kwargs)
@@ -167,6 +169,24 @@ def _function(function: Callable[..., Any], programs: Programs) -> Any:
     for name, f in METHODS.items():
         setattr(compiled, name, partial(f, programs))
     return compiled
+
+
+class _Method:
+    """A compiled method of an object: with a copy of the object, it is one of that."""
+
+    def __init__(self, method: Any, programs: Programs, options: dict[str, Any]) -> None:
+        update_wrapper(self, method)
+        self.programs, self._options = programs, options
+        vars(self).update({name: partial(f, programs) for name, f in METHODS.items()})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.programs.call(args, kwargs)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return compile(copy.deepcopy(self.programs.function, memo), **self._options)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return partial(compile, **self._options), (self.programs.function,)
 
 
 def _module(module: Any, make: Callable[[Any], Programs], options: dict[str, Any]) -> Any:

@@ -295,7 +295,7 @@ class _Writer:
         if how in ("()", "get"):
             return f"{where}{'.get' if how == 'get' else ''}()", False
         values, places = self.spread.get(id(parent), ("", {}))
-        place = places.get(id(key.weak))  # which is one for all that refer to an object
+        place = places.get(_which(key))
         return (f"{where}[{self.variable(key)}]" if place is None else f"{values}[{place}]"), False
 
     def keys(self, guard: Guard) -> None:
@@ -310,7 +310,7 @@ class _Writer:
             self.lines.append(f"if {keys}[{k}] is not {wanted}{other}: return False")
         if isinstance(guard.now(), dict):
             self.lines.append(f"{values} = [*values({found})]")
-            places = {id(key.weak): k for k, key in enumerate(value) if isinstance(key, Source)}
+            places = {_which(key): k for k, key in enumerate(value) if isinstance(key, Source)}
             self.spread[id(guard.source)] = values, places
 
     def guard(self, guard: Guard, used: dict[int, int]) -> None:
@@ -343,6 +343,11 @@ class _Writer:
         else:
             test = f"not holds({found}, {kind!r}, {self.bind(value)})"
         self.lines.append(f"if {test}: return False")
+
+
+def _which(key: Source) -> int:
+    """Which object a key is: all weak references to it are one."""
+    return id(key.kept if key.weak is None else key.weak)
 
 
 def _chain(source: Source) -> Iterable[Source]:

@@ -16,6 +16,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
 from gradwright.engine.source_line import Place
 from gradwright.interpreter.frames import frame
 from gradwright.transform.program.guards import FAULTS, Guard, Source, is_atom
@@ -26,12 +27,16 @@ from gradwright.transform.program.observing.effects import UNSEEN, frozen
 from gradwright.transform.program.observing.files import OBSERVED, OWN, STANDARD, is_ours, whose
 from gradwright.transform.program.observing.instructions import Instructions
 from gradwright.transform.program.observing.numbers import Numbers
-from gradwright.transform.program.observing.reads import UnreadError
+from gradwright.transform.program.observing.reads import BUFFERS, BYTES, UnreadError
 from gradwright.transform.program.observing.stack import LostError, Shadow
 
 _IMPORT = "<frozen importlib._bootstrap>"
 _LOST = (LostError, UnreadError, *FAULTS, AssertionError, OverflowError, RecursionError)
 _SUSPENDS = 0x20 | 0x80 | 0x200
+
+
+def _grad_mode() -> tuple[bool, bool]:
+    return is_grad_enabled(), is_inference_mode_enabled()
 
 
 class Refusal:
@@ -89,7 +94,11 @@ def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
         then(found.result)
         found.refusals.append(Refusal(None, "it runs inside of a step that is observed itself"))
         return found
-    return _Observer(adopt, numbers or Numbers(set(), is_on=False)).run(function, tuple(args), dict(kwargs or {}), then)
+    observer = _Observer(adopt, numbers or Numbers(set(), is_on=False))
+    try:
+        return observer.run(function, tuple(args), dict(kwargs or {}), then)
+    finally:
+        observer.reads.forget()
 
 
 class _Observer:
@@ -113,7 +122,7 @@ class _Observer:
         code = getattr(getattr(function, "__func__", function), "__code__", None)
         if code is not None and code.co_flags & _SUSPENDS:
             self.refuse("the step is a generator or asynchronous: it runs piece by piece, later.")
-        before, collects = sys.gettrace(), gc.isenabled()
+        before, collects, mode = sys.gettrace(), gc.isenabled(), _grad_mode()
         gc.collect(0)  # so that what is young from now on was made in the call
         gc.disable()
         try:
@@ -125,6 +134,8 @@ class _Observer:
                 then(self.found.result)
             finally:
                 sys.settrace(before)
+            if _grad_mode() != mode:
+                self.refuse("the step leaves the grad mode or inference mode changed. Change it by a `with` block.")
         finally:
             if collects:
                 gc.enable()
@@ -145,11 +156,14 @@ class _Observer:
             self.reads.give(value)
             for part in value.values() if isinstance(value, dict) else value:
                 self.give(part, depth + 1)
+        elif isinstance(value, BUFFERS):
+            self.refuse(f"an argument {BYTES}")
         elif not is_atom(value):
             self.reads.known(value)
 
     def finish(self) -> None:
-        """Ask all guards again: the step itself may have changed what it read."""
+        """Look at the result, and ask all guards again: the step itself may have changed what it read."""
+        self.calls.returned(self.found.result)
         self.found.guards = self.reads.guards
         for guard in self.reads.guards:
             if not guard.holds():
@@ -254,7 +268,9 @@ class _Observer:
                     shadow.advance(frame, self.made)
                 except _LOST as lost:
                     shadow.lost = True
-                    self.refuse(f"this line could not be followed ({type(lost).__name__}: {lost}).")
+                    plain = isinstance(lost, UnreadError)
+                    why = f"{lost}" if plain else f"this line could not be followed ({type(lost).__name__}: {lost})."
+                    self.refuse(why)
         elif event == "exception":
             shadow.raised = True
         elif event == "return":

@@ -206,3 +206,47 @@ def test_hooks_of_leaves_run_once_in_each_pass():
             f(gw.tensor([3.0])).sum().backward()
         found.append((w.grad.tolist(), len(log)))
     assert found == [([30.0], 5)] * 2
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_way_from_one_result_to_another_that_is_asked_for_raises(swapped):
+    w = gw.tensor([1.0, 2.0], requires_grad=True)
+
+    @gw.compile(backend="plan")
+    def pair(x):
+        y = (w * x).sin()
+        z = (y * y).sum()
+        return (z, y) if swapped else (y, z)
+
+    def called():
+        found = pair(gw.tensor([0.5, 0.7]))
+        return found[::-1] if swapped else found
+
+    for _ in range(4):
+        y, z = called()
+    assert not pair.programs.reason
+    asked = {
+        "the other": lambda: gw.autograd.grad(z, y, allow_unused=True),
+        "both": lambda: gw.autograd.grad(z + y.sum(), (w, y)),
+        "in backward": lambda: (z * y.sum()).backward(inputs=[y]),
+    }
+    for ask in asked.values():
+        y, z = called()
+        with pytest.raises(RuntimeError, match="computed from it inside"):
+            ask()
+    for put in (lambda y: y.register_hook(lambda g: g), lambda y: y.retain_grad()):
+        y, z = called()
+        put(y)
+        with pytest.raises(RuntimeError, match="computed from it inside"):
+            z.backward()
+    assert w.grad is None
+    # what does not go by that way is as ever
+    y, z = called()
+    y.retain_grad()
+    (found,) = gw.autograd.grad(y.sum(), w, retain_graph=True)
+    assert y.grad.tolist() == [1.0, 1.0]
+    assert gw.autograd.grad(y, z, gw.ones(2), allow_unused=True) == (None,)
+    y, z = called()
+    (by_both,) = gw.autograd.grad(z + y.sum(), w)
+    (by_z,) = gw.autograd.grad(called()[1], w)
+    np.testing.assert_allclose(by_both.numpy(), (by_z + found).numpy(), rtol=1e-6)

@@ -22,7 +22,7 @@ import numpy as np
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.guards import MISSING, Source, is_atom
 from gradwright.transform.program.observing.files import is_library
-from gradwright.transform.program.observing.reads import PENDING, Reads, lookup
+from gradwright.transform.program.observing.reads import PENDING, Reads, UnreadError, lookup
 
 _HELD_BY_MODULES = ("_parameters", "_modules", "_buffers")
 C_METHODS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType, BuiltinFunctionType)
@@ -54,6 +54,9 @@ class Attributes(Reads):
             self.of_kind(kind, owner, name, found)
             return self._of_descriptor(value, name, found)
         held = _dict(value)
+        if id(value) in self.given and isinstance(value, TensorBase) and (found is MISSING or name in (held or ())):
+            raise UnreadError(f"the attribute `{name}` of an argument, a tensor, is read, which no other call's is "
+                              "compared with. Give it as an argument of its own.")  # fmt: skip
         if held is not None and name in held:
             return self._of_instance(value, name, held[name])
         if found is not MISSING:
@@ -128,7 +131,7 @@ class Attributes(Reads):
 
     def of_kind(self, kind: type, owner: type, name: str, found: Any) -> None:
         """Something was found in a class, of which a user may make something else."""
-        if (is_library(owner) and (is_library(kind) or self.ours)) or self._is_made_class(owner):
+        if self._is_made_class(owner) or (is_library(owner) and ((self.ours and name != "forward") or _is_c(owner))):
             return
         if isinstance(found, (classmethod, staticmethod)) or (
             hasattr(type(found), "__get__") and not isinstance(found, (FunctionType, property, MemberDescriptorType))
@@ -174,7 +177,7 @@ class Attributes(Reads):
         if name not in held:
             self.guard(self.step(known.source, "vars"), "absent", name, known.name, "module")
             return PENDING if "__getattr__" in held or not _is_c(type(value)) else MISSING
-        if is_library(value) and not is_state(held[name]):
+        if is_library(value) and not is_state(held[name]) and (self.ours or isinstance(held[name], ModuleType)):
             return held[name]
         source = self.step(self.step(known.source, "vars"), "[]", name)
         return self.note(source, held[name], f"{known.name}.{name}", "module")

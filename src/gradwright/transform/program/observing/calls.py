@@ -132,13 +132,6 @@ class Calls(Libraries):
             self.read(value)
         return Result()
 
-    def noted(self, value: Any, how: str, found: Any) -> Any:
-        """What a weak reference or a context variable has now."""
-        if not self.reads.is_outside(value):
-            return found
-        known = self.reads.known(value)
-        return self.reads.note(self.reads.step(known.source, how), found, f"{known.name}()", type(value).__name__)
-
     @staticmethod
     def is_typing(callee: Any) -> bool:
         """Whether it is ``list[int]`` and the like."""
@@ -201,7 +194,7 @@ class Calls(Libraries):
         if isinstance(value, (TensorBase, *pure.IMMUTABLE)):
             if isinstance(value, tuple):
                 self.read(value)
-            seen = isinstance(value, (str, int, float)) and not kwargs and all(map(is_atom, args)) and name != "format"
+            seen = isinstance(value, (str, int, float)) and not kwargs and all(map(is_atom, args))
             if not seen:
                 return Result(Unknown(str if isinstance(value, str) else None))
             return Result(_tried(callee if isinstance(callee, _BOUND) else getattr(value, name, None), args))
@@ -289,7 +282,7 @@ class Calls(Libraries):
         """A function written in C."""
         module = callee.__module__ or ""
         name = callee.__name__
-        if callee in (getattr, hasattr) and len(args) > 1 and isinstance(args[1], str):
+        if callee in (getattr, hasattr) and len(args) > 1:
             return self.getattr(callee, args)
         if callee in (setattr, delattr) and args:
             how = "set" if callee is setattr else "deleted"
@@ -306,6 +299,7 @@ class Calls(Libraries):
         if callee in (isinstance, issubclass, callable, id):
             self.reads.kind(args[0] if args else None)
             self.read(args[-1] if args and isinstance(args[-1], tuple) else None)
+            self.registered(args[-1] if args else None)
             return Result(Unknown(bool))
         if callee is next and args and not isinstance(args[0], Unknown):
             if isinstance(lookup(type(args[0]), "__next__")[0], FunctionType):
@@ -347,6 +341,11 @@ class Calls(Libraries):
         if isinstance(value, Unknown):
             self.changes(value, f"{callee.__name__} of {name!r}")
             return Result()
+        if not isinstance(name, str):
+            if self.reads.is_outside(value):
+                self.refuse(f"`{callee.__name__}` of {self.name(value)} by a name that cannot be followed. Give that a "
+                            "name first: name = ...; getattr(..., name)")  # fmt: skip
+            return Result(any=True)
         found = self.reads.attribute(value, name)
         if found is MISSING and not isinstance(value, (TensorBase, ModuleType)):
             self.reads.missing(value, name)
@@ -380,7 +379,8 @@ class Calls(Libraries):
             return PENDING if got is MISSING else got
         if isinstance(value, (np.ndarray, np.generic)) or type(value).__module__ == "typing":
             return Unknown(np.ndarray) if not self.reads.is_outside(value) else UNKNOWN
-        self.foreign(value, "an element of it is read")
+        if self.reads.is_outside(value):
+            self.refuse(f"an element of {self.name(value)} is found by compiled code: {UNSEEN}")
         return UNKNOWN
 
 

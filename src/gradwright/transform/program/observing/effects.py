@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
@@ -65,6 +68,25 @@ class Effects:
         if self.reads.is_outside(value) and isinstance(getattr(value, "__dict__", None), dict):
             self.read(self.reads.namespace(value))
 
+    # -- what is returned --
+
+    def returned(self, value: Any) -> None:
+        """What the step returns, whose containers a program makes anew: none may be one that somebody else has."""
+        todo, seen = [value], set()
+        while todo:
+            one = todo.pop()
+            if isinstance(one, tuple):
+                todo += one
+            elif isinstance(one, (list, dict, deque)) or (is_dataclass(one) and not isinstance(one, type)):
+                twice = id(one) in seen
+                if twice or self.reads.is_outside(one):
+                    what = f"one {type(one).__name__} in two places" if twice else self.name(one)
+                    self.refuse(f"it returns {what}, of which a program would return a copy. Return a new one: "
+                                "list(...), dict(...).")  # fmt: skip
+                    return
+                seen.add(id(one))
+                todo += _parts(one)
+
     # -- effects --
 
     def changes(self, value: Any, how: str) -> None:
@@ -122,6 +144,15 @@ class Effects:
             return
         if self.reads.is_outside(value) or not type(value).__flags__ & (1 << 9):
             self.refuse(f"{self.name(value)} is not a Python object: {how}, which cannot be seen.")
+
+
+def _parts(container: Any) -> Iterable[Any]:
+    """What is in a list, dictionary or dataclass."""
+    if isinstance(container, (list, deque)):
+        return container
+    if isinstance(container, dict):
+        return container.values()
+    return [getattr(container, f.name) for f in fields(container)]
 
 
 def frozen(name: str, of: str, value: Any) -> str:

@@ -7,6 +7,7 @@ import sys
 from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
+from gradwright.transform.program.guards import is_atom
 from gradwright.transform.program.observing.reads import PENDING, UNKNOWN, Unknown, is_iterator, lookup
 from gradwright.transform.program.observing.results import Made, Result
 from gradwright.transform.program.observing.stack import NULL, LostError
@@ -59,6 +60,8 @@ class Instructions(Values):
             self.calls.read(value)
         if name == "BUILD_TUPLE" and not any(isinstance(v, Unknown) or v is NULL for v in values):
             self.stack.append(tuple(values))
+        elif name == "BUILD_STRING" and all(type(v) is str for v in values):
+            self.stack.append("".join(values))
         elif name == "BUILD_SLICE" and not any(isinstance(v, Unknown) for v in values):
             self.stack.append(slice(*values))
         else:
@@ -70,9 +73,11 @@ class Instructions(Values):
 
     def op_format(self, step: Step, frame: Any) -> None:
         spec = step.name == "FORMAT_WITH_SPEC" or (step.name == "FORMAT_VALUE" and step.arg & 4)
-        for value in self.pop(2 if spec else 1):
+        values = self.pop(2 if spec else 1)
+        for value in values:
             self.given(value, "it is written as text")
-        self.stack.append(Unknown(str))
+        converts = step.name == "FORMAT_VALUE" and step.arg & 3
+        self.stack.append(format(*values) if all(map(is_atom, values)) and not converts else Unknown(str))
 
     def op_intrinsic(self, step: Step, frame: Any) -> None:
         self.given(self.stack.pop(), "it is read")

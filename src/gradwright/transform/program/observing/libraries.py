@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import sys
-from types import BuiltinFunctionType, MethodWrapperType
+from abc import ABCMeta, get_cache_token
+from types import BuiltinFunctionType, CellType, FunctionType, MethodWrapperType
 from typing import Any
 
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.guards import MISSING
 from gradwright.transform.program.observing import pure
 from gradwright.transform.program.observing.effects import UNSEEN, Effects
-from gradwright.transform.program.observing.files import NUMPY, OWN, STANDARD, is_library
+from gradwright.transform.program.observing.files import NUMPY, OWN, STANDARD, is_library, whose
 from gradwright.transform.program.observing.reads import Unknown, lookup
 
+_UNSET = CellType()
 _IN_C = (BuiltinFunctionType, MethodWrapperType, functools.partial)
 
 
@@ -23,6 +25,8 @@ class Libraries(Effects):
     def library(self, callee: Any, kind: str, args: list[Any], kwargs: dict[str, Any]) -> None:
         """A function that is not observed."""
         module, name = callee.__globals__.get("__name__", ""), callee.__name__
+        if kind == STANDARD:
+            self.closure(callee)
         if kind == STANDARD and module.partition(".")[0] not in pure.MODULES and not module.startswith("_frozen"):
             self.refuse(f"`{module}.{callee.__qualname__}` is called: {UNSEEN}")
         elif kind == NUMPY:
@@ -33,6 +37,33 @@ class Libraries(Effects):
             self.read(value)
             if isinstance(value, _IN_C):
                 self.call(value, [Unknown(None, False)], {})
+
+    def closure(self, function: Any) -> None:
+        """What a function of Python's library shares with its maker is read: so `singledispatch` keeps them."""
+        todo, done = [function], set()
+        while todo:
+            one = todo.pop()
+            one = one.dispatcher if isinstance(one, functools.singledispatchmethod) else one
+            if isinstance(one, (dict, list, set)):
+                self.read(one)
+            elif isinstance(one, FunctionType) and one not in done and whose(one.__code__) == STANDARD:
+                done.add(one)
+                todo += [cell.cell_contents for cell in one.__closure__ or () if cell != _UNSET]
+
+    def noted(self, value: Any, how: str, found: Any) -> Any:
+        """What a weak reference or a context variable has now."""
+        if not self.reads.is_outside(value):
+            return found
+        known = self.reads.known(value)
+        if how == "()" and isinstance(found, TensorBase):
+            self.refuse(f"`{known.name}` refers weakly to a tensor, which a program would keep alive: hold the tensor.")
+        return self.reads.note(self.reads.step(known.source, how), found, f"{known.name}()", type(value).__name__)
+
+    def registered(self, kinds: Any) -> None:
+        """It was asked about abstract classes, with which others can be registered: that is counted."""
+        if any(isinstance(kind, ABCMeta) for kind in (kinds if isinstance(kinds, tuple) else (kinds,))):
+            source = self.reads.step(self.reads.known(get_cache_token).source, "()")
+            self.reads.note(source, get_cache_token(), "abc.get_cache_token()", "abstract classes")
 
     def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A call is about to be made."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from array import array
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,6 +23,8 @@ LIMIT = 20_000
 _WAYS = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__", "keys", "values", "items", "get", "__eq__")
 _IN_PLACES = (list, dict, tuple, deque)
 """What is found by its place, not by itself: it cannot be held weakly, and need not be the same object."""
+BUFFERS: Any = (bytearray, memoryview, array)
+BYTES = "holds bytes that are not compared. Keep them in an array of NumPy's or in a tensor."
 _CONTAINERS = (*_IN_PLACES, set, frozenset)
 _VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 
@@ -98,6 +101,11 @@ class Reads:
         self._proxies: dict[type, Any] = {}
         self._seen: set[Any] = set()
         self._adopted: dict[int, Any] = {}
+
+    def forget(self) -> None:
+        """Let go of all objects: what has observed a run refers to itself, and is freed late."""
+        for held in (self.outside, self.given, self._made, self._proxies, self._adopted):
+            held.clear()
 
     # -- what there is --
 
@@ -177,6 +185,8 @@ class Reads:
         if isinstance(value, TensorBase):
             self.meet(value)
             self.hooked(value)
+        if isinstance(value, BUFFERS):
+            raise UnreadError(f"`{name}` {BYTES}")
         if (id(source), "read") in self._seen:
             if not is_atom(value):
                 self.register(value, source, name)

@@ -208,7 +208,12 @@ class Values(Shadow):
             self.calls.refuse(f"the module `{name}` is imported by the step for the first time. Import it before.")
             self.stack.append(UNKNOWN)
         else:
-            self.stack.append(sys.modules[name if members else name.partition(".")[0]])
+            first = name if members else name.partition(".")[0]
+            found = sys.modules[first]
+            if not is_library(found):
+                known = self.reads.known(sys.modules)
+                self.reads.note(self.reads.step(known.source, "[]", first), found, first, "module")
+            self.stack.append(found)
 
     def op_import_from(self, step: Step, frame: Any) -> None:
         found = self.attribute(self.stack[-1], step.value)
@@ -334,8 +339,6 @@ class Values(Shadow):
             return Unknown() if is_atom(a) and is_atom(b) else UNKNOWN
         sizes = [v if type(v) in (int, bool) else len(v) if isinstance(v, (str, bytes, tuple)) else 0 for v in (a, b)]
         if done is None or any(abs(n) > _SMALL for n in sizes) or (sign == "*" and isinstance(a, (str, bytes, tuple))):
-            return Unknown(type(a))
-        if sign == "%" and isinstance(a, (str, bytes)):
             return Unknown(type(a))
         try:
             return done(a, b)

@@ -67,6 +67,7 @@ class History:
         parts: where there are several outputs, the pass from each alone: a cotangent of zeros in place of none would
             make NaN of what is infinite.
         outputs: which of the tensors made have this history, and their shapes and dtypes.
+        inside: for each of these, which others it is computed from, by their places here.
         places: where each of these is: "result" and its place among the leaves of what the function returns, "base" and
             the place of a view of it there, "grad" and a tensor whose ``.grad`` it is; None if it is to be reached no
             more.
@@ -85,6 +86,7 @@ class History:
     parts: list[Part]
     unchanged: Callable[[], bool]
     outputs: list[tuple[int, tuple[int, ...], Any]]
+    inside: list[list[int]]
     places: list[tuple[str, Any]]
     spec: Any
     function: Any
@@ -103,8 +105,8 @@ class History:
             made[self.outputs[0][0]]._node = node
             return
         node._metas = [(shape, dtype) for _, shape, dtype in self.outputs]
-        for k, (at, _, _) in enumerate(self.outputs):
-            made[at]._node = Output(node, k)
+        for k in sorted(range(len(self.outputs)), key=lambda k: len(self.inside[k])):  # those that others are made of
+            made[self.outputs[k][0]]._node = Output(node, k, [made[self.outputs[j][0]]._node for j in self.inside[k]])
 
 
 def standing(place: tuple[str, Any], results: Sequence[Any]) -> Any:
@@ -239,6 +241,9 @@ def _history(trace: Trace, made: Sequence[Any], arguments: dict[int, int], roots
     tensors = [holders[id(n)] for n in ends]
     out.tensors = [arguments.get(id(t), t) for t in tensors]
     out.outputs = [(k, made[k].array.shape, made[k].array.dtype) for k in roots]
+    heads = [made[k]._node for k in roots]
+    out.inside = [[j for j, n in enumerate(heads) if n is not head and n in below[k]]
+                  for k, head in zip(roots, heads, strict=True)]  # fmt: skip
     nodes, out.program = _pass(trace, made, roots, ends)
     out.own, out.parts = len(nodes), []
     for k in roots if len(roots) > 1 else ():

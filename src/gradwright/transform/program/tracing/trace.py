@@ -19,7 +19,18 @@ from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
 from gradwright.engine.base import Fixed, TensorBase, ticket, wrap
 from gradwright.engine.levels import LevelArray
-from gradwright.engine.memory import Memory, back_to, beside, is_kept, leave, moved_to, share, steps_of
+from gradwright.engine.memory import (
+    OVERLAPS,
+    Memory,
+    back_to,
+    beside,
+    is_kept,
+    leave,
+    moved_to,
+    overlaps,
+    share,
+    steps_of,
+)
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import Lent
@@ -32,7 +43,7 @@ from gradwright.transform.program.tracing.host import applied, unobserved
 from gradwright.transform.program.tracing.overwritten import Overwritten, met
 from gradwright.transform.program.tracing.state import State
 from gradwright.transform.program.tracing.traced import Notes, Traced
-from gradwright.transform.program.tracing.units import Setting, Unit, place, where_it_is_used
+from gradwright.transform.program.tracing.units import Setting, Unit, of_one_memory, place, where_it_is_used
 from gradwright.transform.program.tracing.untraceable import Untraceable
 
 
@@ -162,6 +173,7 @@ class Trace(Follows):
         self._overwritten = Overwritten()
         self.written = written or {}
         self._lone: list[Any] = []
+        self._overlapping: list[Any] = []
         self._several: set[int] = set()
         self.units: list[Unit] = []
         self.settings: dict[tuple[int, str, int | None], Setting] = {}
@@ -203,10 +215,10 @@ class Trace(Follows):
         """A tensor is about to be written."""
         self.adopt(t)
         self._overwritten.note(t)
-        memory = getattr(getattr(t, "_part", None), "memory", None)
-        for one in self._lone:
-            if one is t or (memory is not None and getattr(getattr(one, "_part", None), "memory", None) is memory):
-                raise Shares
+        if any(of_one_memory(t, one) for one in self._overlapping):
+            raise RuntimeError(OVERLAPS)
+        if any(of_one_memory(t, one) for one in self._lone):
+            raise Shares
 
     def exchanged(self, t: Any) -> None:
         """A tensor is about to show other memory."""
@@ -344,6 +356,8 @@ class Trace(Follows):
             known = start.node.op == INPUT
             found = self._places[at] = Unit(array, t if known else None, start)
             self.units.append(found)
+            if overlaps(t):  # the input, a copy, does not
+                self._overlapping.append(t)
         return found
 
     def restore(self, random: bool = True) -> None:

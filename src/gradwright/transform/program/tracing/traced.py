@@ -259,6 +259,8 @@ class _Space:
             made = _of_dtypes(found)
         elif name == "may_hold" and self._by is not NUMPY:
             made = found  # it does not look
+        elif found is np.power:
+            made = _named(self._by, "power")  # the name that passes know
         elif callable(found) and not isinstance(found, type) and not hasattr(found, "dtype"):
             made = _named(self._by, f"{self._path}{name}")
         else:

@@ -66,3 +66,9 @@ def place(array: Any) -> tuple[Any, ...]:
         return (id(array),)
     at = array.__array_interface__["data"][0] if array.size else id(array)
     return at, array.shape, array.strides, array.dtype
+
+
+def of_one_memory(t: Any, other: Any) -> bool:
+    """Whether a tensor is another one, or shows the same memory, while both hold traced arrays."""
+    mine, its = getattr(t, "_part", None), getattr(other, "_part", None)
+    return t is other or (mine is not None and its is not None and mine.memory is its.memory)
