@@ -53,6 +53,8 @@ WRONG = {
     "once_differentiable": ({"forward": two, "backward": once_differentiable(lambda ctx, g: (g,))},
                             "returns 1 gradient"),
     "vjp": ({"forward": two, "vjp": lambda ctx, g: (g,)}, "vjp returns 1 gradient"),
+    "one gradient for two outputs": ({"forward": lambda ctx, x: (x, x * 2), "backward": lambda ctx, g: g},
+                                     "forward returns 2 outputs, but backward is defined as backward(ctx, g) and is"),
     "no ctx in forward": ({"forward": lambda x: x, "backward": lambda ctx, g: g},
                           "forward takes only 'x', in the place of ctx"),
     "forward of nothing": ({"forward": lambda: 1}, "forward takes no arguments; its first one is ctx"),
