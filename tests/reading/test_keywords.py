@@ -13,7 +13,7 @@ import pytest
 
 import gradwright as gw
 from gradwright import distributions, nn
-from gradwright.reading.keywords import hint, names_of
+from gradwright.reading.keywords import hint, hint_attribute, names_of
 from gradwright.utils.data import DataLoader
 
 x = gw.ones(3)
@@ -118,3 +118,24 @@ def test_an_error_that_ends_a_program_says_it(before: str, said: str) -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.stderr.endswith(said), ended.stderr
     assert ended.stdout == ("mine\n" if before else "")
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(1, 1)
+
+
+@pytest.mark.parametrize(("ask", "notes"), [
+    (lambda: x.sigmod(), ["did you mean 'sigmoid'?"]),
+    (lambda: Net().liner, ["did you mean 'linear'?"]),
+    (lambda: x.wholly_else, []),
+    (lambda: gw.sinn, []),  # the message has it
+    (lambda: (1).reel, []),
+    (lambda: nn.Linear.wait, []),
+])  # fmt: skip
+def test_a_misspelt_attribute_of_ours_is_told_the_nearest(ask: Callable[[], Any], notes: list[str]) -> None:
+    with pytest.raises(AttributeError) as caught:
+        ask()
+    hint_attribute(caught.value)
+    assert getattr(caught.value, "__notes__", []) == notes

@@ -64,6 +64,16 @@ def hint(error: BaseException) -> None:
             return
 
 
+def hint_attribute(error: BaseException) -> None:
+    """Note on the error for an attribute that an object of gradwright's has not the nearest one, as Python shows it."""
+    if isinstance(error, AttributeError) and error.name and error.obj is not None:
+        cls = type(error.obj)
+        ours = any(base.__module__.partition(".")[0] == "gradwright" for base in cls.__mro__)
+        mend = nearest(error.name, dir(error.obj)).removeprefix("; ") if ours else ""
+        if mend and mend not in str(error):
+            error.add_note(mend)
+
+
 def _called(name: str) -> list[Any]:
     """What is called so: functions, or, with the name of a class and a dot before it, methods."""
     cls, _, name = name.rpartition(".")
