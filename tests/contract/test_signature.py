@@ -84,6 +84,8 @@ RIGHT = {
     "what cannot be known": {"forward": two, "backward": lambda ctx, g: (g,) * 2},
     "one of two that cannot be known": {"forward": two, "backward": lambda ctx, g: (g,) if ctx.a else ctx.b},
     "several cotangents": {"forward": two, "backward": lambda ctx, *gs: (gs[0], gs[1])},
+    "a gradient for each output": {"forward": lambda ctx, x: (x, x * 2), "backward": lambda ctx, g, h: g},
+    "a gradient that may be left out": {"forward": lambda ctx, x: (x, x * 2), "backward": lambda ctx, g, *more: g},
     "setup_context": {"forward": lambda x, y: x, "setup_context": lambda ctx, inputs, output: None,
                       "backward": lambda ctx, g: (g, g)},
     "only forward": {"forward": two},

@@ -171,8 +171,8 @@ def _check_outputs(cls: Any, which: str, backward: inspect.Signature) -> None:
 
 
 def _returned(fn: Any) -> list[tuple[int, int]]:
-    """What a function returns, as `returned` says it."""
-    while hasattr(fn, "__wrapped__") and is_own(fn.__code__.co_filename):  # once_differentiable
+    """What a function returns, as `returned` says it; of one behind `once_differentiable`, that one."""
+    while hasattr(fn, "__wrapped__") and is_own(getattr(getattr(fn, "__code__", None), "co_filename", "")):
         fn = fn.__wrapped__
     code = getattr(fn, "__code__", None)
     return returned(code) if isinstance(code, CodeType) and not hasattr(fn, "__wrapped__") else []
