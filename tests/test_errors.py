@@ -1,5 +1,6 @@
 """The project's own exceptions, and how messages write shapes and types."""
 
+import numpy as np
 import pytest
 
 import gradwright
@@ -36,3 +37,20 @@ def test_kinds():
     assert errors.kind(1) == "int"
     assert errors.kind(None) == "NoneType"
     assert errors.kind(gradwright.ones(1)) == "Tensor"
+
+
+@pytest.mark.parametrize(("call", "mend"), [
+    (lambda: gradwright.exp(2.0), r"must be Tensor, not float: gradwright.tensor\(\) makes one of it$"),
+    (lambda: gradwright.cos([1.0]), r"must be Tensor, not list: gradwright.tensor\(\) makes one of it$"),
+    (lambda: gradwright.nn.Linear(1, 1)(np.ones(1)), r"not ndarray: gradwright.from_numpy\(\) makes one of it"),
+    (lambda: gradwright.exp(None), r"must be Tensor, not NoneType$"),
+    (lambda: gradwright.from_numpy([1.0]), r"\(got list\): tensor\(\) takes numbers and lists of them"),
+    (lambda: gradwright.tensor([1], requires_grad=True), r"but got torch.int64: write 1.0 for 1, or dtype=float32"),
+    (lambda: gradwright.arange(3).mean(), r"Got: torch.int64; convert it with .float\(\), or say dtype=float32"),
+    (lambda: bool(gradwright.ones(2)), r"ask any\(\) or all\(\) of one of size \[2\], or use where\(\)"),
+    (lambda: gradwright.ones(3).item(), r"tolist\(\) gives all of size \[3\], x\[i\].item\(\) one"),
+    (lambda: gradwright.ones(2, dtype=gradwright.int64).add_(0.5), r"convert the tensor that is written into first"),
+])  # fmt: skip
+def test_errors_say_the_mend(call, mend):
+    with pytest.raises((TypeError, RuntimeError), match=mend):
+        call()

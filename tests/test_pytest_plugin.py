@@ -32,6 +32,9 @@ def test_wrong(check_function):
 
 def test_strict():
     assert is_strict()
+
+def test_keyword():
+    gw.vmap(gw.sin, in_dim=0)
 """
 
 
@@ -56,7 +59,9 @@ def test_the_fixture(run):
 
 
 def test_strict_is_on_unless_told_otherwise(run):
-    assert "PASSED test_it.py::test_strict" in run("test_it.py").stdout
+    told = run("test_it.py").stdout
+    assert "PASSED test_it.py::test_strict" in told
+    assert "did you mean 'in_dims'?" in told
     assert "FAILED test_it.py::test_strict" in run("test_it.py", "-o", "gradwright_strict=false").stdout
 
 

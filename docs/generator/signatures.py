@@ -41,7 +41,8 @@ def _annotation(value: Any) -> Any:
     if value is inspect.Signature.empty:
         return value
     text = value if isinstance(value, str) else inspect.formatannotation(value)
-    return _Written(re.sub(r"\b(?:typing|collections\.abc|gradwright(?:\.\w+)*)\.(?=\w)", "", text.replace("'", "")))
+    text = re.sub(r"\b(?:typing|collections\.abc|gradwright(?:\.\w+)*)\.(?=\w)", "", text.replace("'", ""))
+    return _Written(re.sub(r"(?<=\w)_co\b", "", text))  # the end of a covariant type variable's name
 
 
 def _default(value: Any) -> Any:

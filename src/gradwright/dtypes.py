@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import index
-from typing import Any, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
@@ -38,16 +38,18 @@ class dtype:
             self.dtype = np.dtype(name)
             self.category = _CATEGORY[self.dtype.kind]
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "dtype":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        try:
-            import ml_dtypes  # noqa: PLC0415 - an extra, and slow to load
-        except ImportError as e:
-            raise ImportError("bfloat16 needs ml_dtypes: pip install ml_dtypes", name="ml_dtypes") from e
-        self.dtype = np.dtype(ml_dtypes.bfloat16)
-        _by_numpy[self.dtype] = self
-        return self.dtype
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "dtype":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            try:
+                import ml_dtypes  # noqa: PLC0415 - an extra, and slow to load
+            except ImportError as e:
+                raise ImportError("bfloat16 needs ml_dtypes: pip install ml_dtypes", name="ml_dtypes") from e
+            self.dtype = np.dtype(ml_dtypes.bfloat16)
+            _by_numpy[self.dtype] = self
+            return self.dtype
 
     @property
     def itemsize(self) -> int:

@@ -141,6 +141,15 @@ def home(cls: Any) -> str:
     return "gradwright" if ours else name
 
 
+_MAKERS = {"ndarray": "from_numpy", **dict.fromkeys(("bool", "complex", "float", "int", "list", "tuple"), "tensor")}
+
+
+def no_tensor(value: object) -> str:
+    """`kind` of what is given where a tensor belongs, and what makes one of it."""
+    name = kind(value)
+    return f"{name}: gradwright.{_MAKERS[name]}() makes one of it" if name in _MAKERS else name
+
+
 def kind(value: object) -> str:
     """What an argument is, for messages that say what they got: ``int``, or ``torch.Tensor`` for a stranger."""
     cls = type(value)

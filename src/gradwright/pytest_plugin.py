@@ -23,6 +23,7 @@ from gradwright.check.discover import subject_of
 from gradwright.check.isolate import LIMIT, Pool
 from gradwright.check.table import told
 from gradwright.engine.strict import strict
+from gradwright.reading.keywords import hint
 from gradwright.torch_names.hook import is_installed
 
 
@@ -46,6 +47,13 @@ def gradwright_strict(pytestconfig: pytest.Config) -> Iterator[None]:
     """Run the test under `gradwright.autograd.strict`, as far as the ini file's ``gradwright_strict`` says."""
     with strict(bool(pytestconfig.getini("gradwright_strict"))):
         yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[Any]) -> None:
+    """Say what a function of gradwright's takes that was given a wrong keyword."""
+    if call.excinfo is not None:
+        hint(call.excinfo.value)
 
 
 @pytest.fixture

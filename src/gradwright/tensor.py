@@ -228,7 +228,8 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         2.5
         """
         if self.array.size != 1:
-            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar: tolist() "
+                               f"gives all of size {size(self.shape)}, x[i].item() one")  # fmt: skip
         leaves(self, "item()")
         return readable(self.array).item()
 
@@ -245,7 +246,8 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def __bool__(self) -> bool:
         if self.array.size != 1:
             what = "more than one value" if self.array.size else "no values"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous: ask any() or all() of one of size "
+                               f"{size(self.shape)}, or use where() for a choice by entry")  # fmt: skip
         return bool(readable(self.array))
 
     def __float__(self) -> float:

@@ -35,6 +35,10 @@ def test_annotations_stand_as_they_are_written() -> None:
     assert signatures(plain) == ["(x: gw.Tensor, dims: Sequence[int] | None = None, *, name: str = 'a') -> gw.Tensor"]
 
 
+def test_a_type_variable_is_shown_without_its_variance() -> None:
+    assert signatures(gw.nn.ModuleDict.items, bound=True) == ["() -> ItemsView[str, Item]"]
+
+
 def test_each_overload_has_a_signature() -> None:
     assert signatures(several) == ["(x: int) -> int", "(x: str, *more: Any) -> str"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,3 +103,9 @@ def test_chinese_is_searched_by_pairs(site: Path) -> None:
     assert '"\\u5f20\\u91cf"' in text(site / "searchindex.js") or "张量" in text(site / "searchindex.js")
     assert "flatMap" in text(site / "_static/language_data.js")
     assert Search.lang == "en"
+
+
+def test_tables_fill_a_narrow_window(site: Path, chromium: Any) -> None:
+    chromium.open(site / "docs/reference/gradwright.sparse.html", 390, 844)
+    wide = "document.querySelector('article').clientWidth - document.querySelector('table.summary td').clientWidth"
+    chromium.until(f"{wide} < 60")

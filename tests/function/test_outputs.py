@@ -161,3 +161,53 @@ def test_what_is_written_through_an_array_is_not_excused_by_a_data_beside_it():
     x = gw.ones(2, requires_grad=True) * 1
     with pytest.raises(RuntimeError, match="forward changed its input 'x' in place and did not say so"):
         Doubled.apply(x)
+
+
+def test_a_method_without_return_is_told():
+    class Mute(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            g * 2
+
+    class Deaf(Mute):
+        @staticmethod
+        def forward(ctx, x, k):
+            return x * k
+
+    class Blocked(Deaf):
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = gw.ones(2, requires_grad=True)
+    with pytest.warns(gw.GradientWarning, match=r"Mute: forward returned nothing: there is no return in it"):
+        assert Mute.apply(x) is None
+    with pytest.warns(gw.GradientWarning, match=r"Deaf: backward returned nothing: there is no return in it"), \
+            pytest.raises(RuntimeError, match=r"expected 2, got 1"):  # fmt: skip
+        Deaf.apply(x, x).sum().backward()
+    with pytest.raises(RuntimeError, match=r"expected 2, got 1"):
+        Blocked.apply(x, x).sum().backward()
+    Deaf.forward = staticmethod(lambda ctx, x: x * 1)
+    with pytest.warns(gw.GradientWarning, match=r"so no gradient reaches the inputs"):
+        Deaf.apply(x).sum().backward()
+    assert x.grad is None
+    Blocked.forward = Deaf.forward
+    Blocked.apply(x).sum().backward()
+
+
+def test_an_array_from_backward_is_told_what_to_return():
+    class OfArrays(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.numpy() * 2
+
+    with pytest.raises(TypeError, match=r"got ndarray.*, of 'x'; backward is at .*: return a tensor, such as"):
+        OfArrays.apply(gw.ones(2, requires_grad=True)).sum().backward()

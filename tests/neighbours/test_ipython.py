@@ -48,6 +48,7 @@ cell("chain", """try:
 except RuntimeError as e:
     raise ValueError("mine") from e""")
 cell("own", "1 / 0")
+cell("typo", "gw.ones(2).sigmod()")
 cell("report", """class Thrice(gw.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -98,6 +99,10 @@ def test_errors_have_the_users_frames_alone(said: dict[str, str]) -> None:
 def test_all_frames_are_there_when_they_are_asked_for(said: dict[str, str]) -> None:
     assert "gradwright/engine/calls.py" in said["verbose"]
     assert "gradwright/engine/general.py" in said["kept"]
+
+
+def test_a_misspelt_attribute_is_told_the_nearest(said: dict[str, str]) -> None:
+    assert "'Tensor' object has no attribute 'sigmod'\ndid you mean 'sigmoid'?" in said["typo"]
 
 
 def test_errors_that_are_none_of_ours_and_handlers_of_others_stay(said: dict[str, str]) -> None:

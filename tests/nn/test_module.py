@@ -219,3 +219,12 @@ def test_the_name_summary_is_free(lib):
             return "mine"
 
     assert Own().summary() == "mine"
+
+
+def test_a_misspelt_forward_is_named():
+    class Net(gw.nn.Module):
+        def forwrad(self, x):
+            return x
+
+    with pytest.raises(NotImplementedError, match="function: is 'forwrad' meant to be that"):
+        Net()(gw.ones(1))

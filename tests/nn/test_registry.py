@@ -203,7 +203,7 @@ def test_before_init(lib):
         (lambda m: m.register_parameter("p", None), "parameter"),
         (lambda m: m.register_buffer("p", None), "buffer"),
     ]:
-        with pytest.raises(AttributeError, match=rf"^cannot assign {what} before Module.__init__\(\) call$"):
+        with pytest.raises(AttributeError, match=rf"^cannot assign {what} before Module.__init__\(\) call"):
             Early(set_up)
     early = Early(lambda m: setattr(m, "n", 3))
     assert early.n == 3

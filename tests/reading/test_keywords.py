@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 
 import gradwright as gw
 from gradwright import distributions, nn
-from gradwright.reading.keywords import hint, names_of
+from gradwright.reading.keywords import hint, hint_attribute, names_of
 from gradwright.utils.data import DataLoader
 
 x = gw.ones(3)
@@ -93,6 +94,9 @@ def conv1d(input: Any) -> Any:
     (lambda: nn.functional.conv2d(x, x, strides=2), ["gradwright's conv2d(): did you mean 'stride'?"]),
     (lambda: nn.functional.dropout(x, chance=0.5), ["gradwright's dropout(): it takes input, p, training, inplace"]),
     (lambda: gw.tensor([1.0], requires_gard=True), ["gradwright's tensor(): did you mean 'requires_grad'?"]),
+    (lambda: x.backward(retain_grahp=True), ["gradwright's backward(): did you mean 'retain_graph'?"]),
+    (lambda: nn.ReLU().load_state_dict({}, stric=True), ["gradwright's load_state_dict(): did you mean 'strict'?"]),
+    (lambda: gw.optim.SGD(p).zero_grad(set_to_nonne=True), ["gradwright's zero_grad(): did you mean 'set_to_none'?"]),
     (lambda: conv1d(strides=2), []),
     (lambda: sorted([1], keys=2), []),
     (lambda: gw.mean(x, dims=0), []),
@@ -102,4 +106,36 @@ def test_an_error_that_is_shown_says_what_the_function_takes(call: Callable[[], 
     with pytest.raises((TypeError, ZeroDivisionError)) as caught:
         call()
     hint(caught.value)
+    hint(caught.value)  # which is once enough
+    assert getattr(caught.value, "__notes__", []) == notes
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python says it itself from 3.13 on")
+@pytest.mark.parametrize(("before", "said"), [("", "gradwright's vmap(): did you mean 'in_dims'?\n"),
+                                              ("import sys; sys.excepthook = lambda *error: print('mine')", "")])
+def test_an_error_that_ends_a_program_says_it(before: str, said: str) -> None:
+    program = f"{before}\nimport gradwright as gw\ngw.vmap(gw.sin, in_dim=0)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.stderr.endswith(said), ended.stderr
+    assert ended.stdout == ("mine\n" if before else "")
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(1, 1)
+
+
+@pytest.mark.parametrize(("ask", "notes"), [
+    (lambda: x.sigmod(), ["did you mean 'sigmoid'?"]),
+    (lambda: Net().liner, ["did you mean 'linear'?"]),
+    (lambda: x.wholly_else, []),
+    (lambda: gw.sinn, []),  # the message has it
+    (lambda: (1).reel, []),
+    (lambda: nn.Linear.wait, []),
+])  # fmt: skip
+def test_a_misspelt_attribute_of_ours_is_told_the_nearest(ask: Callable[[], Any], notes: list[str]) -> None:
+    with pytest.raises(AttributeError) as caught:
+        ask()
+    hint_attribute(caught.value)
     assert getattr(caught.value, "__notes__", []) == notes

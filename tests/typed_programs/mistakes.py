@@ -43,3 +43,8 @@ gw.xp.sin(x, axis=0)  # mistake: no such argument
 gw.xp.sum(x, dim=0)  # mistake: axis
 gw.distributions.kl_divergence(x, x)  # mistake: not distributions
 x.tolist().shape  # mistake: a list
+normal = gw.distributions.Normal(0.0, 1.0)
+normal.log_probs(x)  # mistake: no such method
+normal.sample((3,)).scale  # mistake: a tensor has none
+normal.sigma  # mistake: scale
+gw.float32.nbytes  # mistake: no such attribute

@@ -76,6 +76,8 @@ pad_packed_sequence(gru(packed)[0], batch_first=True)
 assert_type(functional_call(model, dict(model.named_parameters()), (x,)), Tensor)
 assert_type(kl_divergence(Normal(0.0, 1.0), Normal(x, 1.0)), Tensor)
 assert_type(gw.autograd.functional.hessian(lambda t: (t * t).sum(), x), Tensor)
+normal = Normal(x, 1.0)
+assert_type(normal.log_prob(normal.rsample()) - normal.entropy() + normal.loc, Tensor)
 node = y.grad_fn
 assert_type(node, gw.autograd.graph.Node | None)
 if node is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from gradwright import creation, dtypes
 from gradwright._reference import attach
 from gradwright.engine.base import TensorBase
-from gradwright.errors import kind
+from gradwright.errors import no_tensor
 from gradwright.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _question(name: str) -> Callable[..., Any]:
 
     def ask(input: Any, *args: Any) -> Any:
         if not isinstance(input, TensorBase):
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind(input)}")
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {no_tensor(input)}")
         return method(input, *args)
 
     ask.__name__ = ask.__qualname__ = name

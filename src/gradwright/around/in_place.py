@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwright._reference import attach, texts
 from gradwright.engine.base import TensorBase
-from gradwright.errors import kind
+from gradwright.errors import no_tensor
 from gradwright.tensor import Tensor
 
 NAMES = [*texts("in_place")]
@@ -18,7 +18,7 @@ def _written(name: str) -> Callable[..., Any]:
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(input, TensorBase):
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind(input)}")
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {no_tensor(input)}")
         return method(input, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from contextvars import ContextVar
 from types import CodeType
 from typing import Any
@@ -96,6 +97,8 @@ def check(cls: Any) -> None:
                         f"{_at(cls, which)}")  # fmt: skip
     if forward is not None:
         _check_count(cls, which)
+    if forward is not None and backward is not None:
+        _check_outputs(cls, which, backward)
 
 
 def _backward(cls: Any) -> str | None:
@@ -119,6 +122,15 @@ def _at(cls: Any, name: str) -> str:
     """Where a method is written, for the end of a message."""
     code = getattr(inspect.unwrap(getattr(cls, name)), "__code__", None)
     return f"\n  {name} is at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+
+
+def lacks_return(fn: Any) -> bool:
+    """Whether a function has no ``return``, as far as its source can be read."""
+    try:
+        source = inspect.getsource(inspect.unwrap(fn))
+    except (OSError, TypeError):
+        return False
+    return re.search(r"\b(return|lambda)\b", source) is None
 
 
 def _takes(signature: inspect.Signature, n: int) -> bool:
@@ -149,9 +161,18 @@ def _check_count(cls: Any, which: str) -> None:
     )
 
 
+def _check_outputs(cls: Any, which: str, backward: inspect.Signature) -> None:
+    """Raise TypeError if every return of forward is a tuple, written out, for which backward takes too few or many."""
+    counts = _returned(cls.forward)
+    if counts and not any(_takes(backward, 1 + n) for n, _ in counts):
+        shown = " or ".join(dict.fromkeys(str(n) for n, _ in counts))
+        raise TypeError(f"{cls.__name__}: forward returns {shown} outputs, but {which} is defined as {which}{backward} "
+                        f"and is called with ctx and a gradient for each output{_at(cls, which)}")  # fmt: skip
+
+
 def _returned(fn: Any) -> list[tuple[int, int]]:
-    """What a function returns, as `returned` says it."""
-    while hasattr(fn, "__wrapped__") and is_own(fn.__code__.co_filename):  # once_differentiable
+    """What a function returns, as `returned` says it; of one behind `once_differentiable`, that one."""
+    while hasattr(fn, "__wrapped__") and is_own(getattr(getattr(fn, "__code__", None), "co_filename", "")):
         fn = fn.__wrapped__
     code = getattr(fn, "__code__", None)
     return returned(code) if isinstance(code, CodeType) and not hasattr(fn, "__wrapped__") else []

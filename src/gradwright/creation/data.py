@@ -262,7 +262,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     Raises TypeError for anything else, and for arrays of a dtype that tensors do not have.
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {kind(ndarray)})")
+        raise TypeError(f"expected np.ndarray (got {kind(ndarray)}): tensor() takes numbers and lists of them")
     dtypes.of(unmasked("from_numpy", ndarray).dtype)
     lent = ndarray.dtype.kind in _PLACES and is_held(ndarray)
     t = finish(ndarray, None, None, False)

@@ -18,7 +18,7 @@ from gradwright.special import gammaln as lgamma
 from gradwright.special import logit, xlogy
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 
 class BinaryParameter(Distribution):
@@ -71,22 +71,22 @@ class Bernoulli(ExponentialFamily, BinaryParameter):
     variance = property(lambda self: self.probs * (1 - self.probs))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """1 or 0, whichever is more probable; NaN where they are equally so."""
         return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs.dtype))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             return random.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, self._checked(value))
         return _log_chances(value, 1, logits)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return -_log_chances(self.probs, 1, self.logits)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._expanded(arange(2, dtype=self._param.dtype, device=self._param.device), expand)
 
     _natural_params = property(lambda self: (logit(self.probs),))
@@ -121,17 +121,17 @@ class Geometric(BinaryParameter):
     mode = property(lambda self: self.probs.new_zeros(self.probs.shape))
     variance = property(lambda self: (1 / self.probs - 1) / self.probs)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             u = draws.uniform(self.probs, self._extended_shape(sample_shape))
             return (u.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value, p = broadcast_all(self._checked(value), self.probs)
         sure = (p == 1) & (value == 0)
         return value * (-where(sure, 0.0, p)).log1p() + self.probs.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return -_log_chances(self.probs, 1, self.logits) / self.probs
 
 
@@ -148,6 +148,7 @@ class Binomial(BinaryParameter):
     tensor(1.)
     """
 
+    total_count: Any
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
                        "logits": constraints.real}  # fmt: skip
     has_enumerate_support = True
@@ -165,12 +166,12 @@ class Binomial(BinaryParameter):
     mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return random.drawn_by("binomial", self.total_count.expand(shape).long(), self.probs.expand(shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value, n = self._checked(value), self.total_count
         ways = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
         return ways + _log_chances(value, n, self.logits)
@@ -182,13 +183,13 @@ class Binomial(BinaryParameter):
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
         return n
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """The entropy; NotImplementedError unless the number of tries is one for all."""
         self._count("entropy")
         log_p = self.log_prob(self.enumerate_support(False))
         return -(log_p.exp() * log_p).sum(0)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """All numbers of successes; NotImplementedError unless the number of tries is one for all."""
         n = self._count("enumerate_support")
         return self._expanded(arange(1 + n, dtype=self._param.dtype, device=self._param.device), expand)
@@ -207,6 +208,7 @@ class NegativeBinomial(BinaryParameter):
     tensor(1.)
     """
 
+    total_count: Any
     arg_constraints = {"total_count": constraints.greater_than_eq(0),
                        "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}  # fmt: skip
     support = constraints.nonnegative_integer
@@ -219,13 +221,13 @@ class NegativeBinomial(BinaryParameter):
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0))
     variance = property(lambda self: self.mean / (-self.logits).sigmoid())
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             rate = random.drawn_by("standard_gamma", self.total_count.expand(shape)) * self.logits.exp()
             return random.poisson(rate)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value, n = self._checked(value), self.total_count
         ways = lgamma(n + value) - lgamma(1 + value) - lgamma(n)
         ways = where(n + value == 0, 0.0, ways)
@@ -245,6 +247,7 @@ class Poisson(ExponentialFamily):
     tensor(2.)
     """
 
+    rate: Tensor
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
@@ -254,11 +257,11 @@ class Poisson(ExponentialFamily):
     mean = variance = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             return random.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, self._checked(value))
         return xlogy(value, rate) - rate - lgamma(value + 1)
 

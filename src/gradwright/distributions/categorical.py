@@ -73,7 +73,7 @@ class Categorical(Distribution):
     mean = variance = property(lambda self: self.probs.new_full(self._batch_shape, math.nan))
     mode = property(lambda self: self.probs.argmax(-1))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             p = self.probs.double()
             if breaks(constraints.nonnegative, p):
@@ -82,14 +82,14 @@ class Categorical(Distribution):
             u = random.rand(self._extended_shape(sample_shape), dtype=p.dtype, device=p.device) * ends[..., -1]
             return (u.unsqueeze(-1) >= ends).sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value, log_p = broadcast_tensors(self._checked(value).long().unsqueeze(-1), self.logits)
         return gather(log_p, -1, value[..., :1]).squeeze(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return -(self.logits.clamp(min=dtypes.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._expanded(arange(self._num_events, device=self._param.device), expand)
 
 
@@ -121,6 +121,7 @@ class OneHotCategorical(OfCategorical):
     tensor(1.)
     """
 
+    _categorical: Categorical
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -135,16 +136,16 @@ class OneHotCategorical(OfCategorical):
     def _hot(self, number: Any) -> Any:
         return one_hot(number, self._event_shape[0]).to(self._param.dtype)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self._hot(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         return self._categorical.log_prob(self._checked(value).argmax(-1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         n = self._event_shape[0]
         values = eye(n, dtype=self._param.dtype, device=self._param.device)
         values = values.reshape((n, *(1,) * len(self._batch_shape), n))
@@ -166,7 +167,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
@@ -185,6 +186,7 @@ class Multinomial(OfCategorical):
     tensor([1., 1.])
     """
 
+    _categorical: Categorical
     def __init__(self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         if not isinstance(total_count, int):
@@ -201,18 +203,18 @@ class Multinomial(OfCategorical):
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         tries = self._categorical.sample((self.total_count, *sample_shape))
         counts = self.probs.new_zeros((*tries.shape[1:], *self._event_shape))
         return counts.scatter_add_(-1, tries.movedim(0, -1), counts.new_ones(()).expand(*tries.shape[1:], len(tries)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_tensors(self.logits, self._checked(value))
         impossible = (value == 0) & (logits == -math.inf)
         ways = lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1)
         return ways + (logits.masked_fill(impossible, 0) * value).sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """n H - log n! + the sum over categories of E[log k!], H that of one try and k binomial."""
         n = self._param.new_tensor(self.total_count)
         count = Binomial(self.total_count, self.probs, validate_args=False)

@@ -14,7 +14,7 @@ from gradwright.face.elementwise import where
 from gradwright.nn.functional.activation import logsigmoid
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 _NEAR, _FLAT = 0.3, 1e-3
 _LOG_NORM = (math.log(2), 1 / 12, -7 / 1440, 31 / 90720, -127 / 4838400, 73 / 34214400, -691 * 2047 / 7846046208000)
@@ -71,28 +71,28 @@ class ContinuousBernoulli(ExponentialFamily, BinaryParameter):
         return self._apart(self.logits, lambda t: (t / (t / 2).tanh()).log(), lambda t: _series(_LOG_NORM, t**2))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self._apart(self.logits, lambda t: 0.5 + 0.5 / (t / 2).tanh() - 1 / t,
                            lambda t: 0.5 + t * _series(_MEAN, t**2))  # fmt: skip
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self._apart(self.logits, lambda t: 1 / t**2 - ((t / 2).tanh() ** -2 - 1) / 4,
                            lambda t: _series(_VARIANCE, t**2))  # fmt: skip
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.icdf(draws.uniform(self.probs, self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         t, value = broadcast_all(self.logits, self._checked(value))
         return value * logsigmoid(t) + (1 - value) * logsigmoid(-t) + self._cont_bern_log_norm()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         t, value = broadcast_all(self.logits, self._checked(value).clamp(0, 1))
         around = value + t * value * (value - 1) * (0.5 + t * (2 * value - 1) / 12)
         return self._from_the_top(t, value, around, lambda x, s: (x * s).expm1() / s.expm1())
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         t, value = broadcast_all(self.logits, value)
         around = value + t * value * (1 - value) * (0.5 + t * (1 - 2 * value) / 6)
         return self._from_the_top(t, value, around, lambda p, s: (p * s.expm1()).log1p() / s)
@@ -103,7 +103,7 @@ class ContinuousBernoulli(ExponentialFamily, BinaryParameter):
         found = formula(where(rising, 1 - value, value), where(flat, -1.0, -t.abs()))
         return where(flat, around, where(rising, 1 - found, found))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return -self.mean * self.logits - logsigmoid(-self.logits) - self._cont_bern_log_norm()
 
     _natural_params = property(lambda self: (self.logits,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import ExponentialFamily
@@ -31,6 +31,7 @@ class Dirichlet(ExponentialFamily):
     tensor([0.5000, 0.5000])
     """
 
+    concentration: Tensor
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
@@ -44,25 +45,25 @@ class Dirichlet(ExponentialFamily):
     mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         above = (self.concentration - 1).clamp(min=0)
         mode = above / above.sum(-1, True)
         corner = one_hot(mode.argmax(-1), mode.shape[-1]).type_as(mode)
         return where((self.concentration < 1).all(-1, keepdim=True), corner, mode)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         a, total = self.concentration, self.concentration.sum(-1, True)
         return a * (total - a) / (total**2 * (total + 1))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return draws.dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value, a = self._checked(value), self.concentration
         return xlogy(a - 1, value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a, total = self.concentration, self.concentration.sum(-1)
         size = lgamma(a).sum(-1) - lgamma(total)
         return size - (a.shape[-1] - total) * digamma(total) - ((a - 1) * digamma(a)).sum(-1)
@@ -81,6 +82,7 @@ class Beta(ExponentialFamily):
     tensor(0.5000)
     """
 
+    _dirichlet: Dirichlet
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
@@ -96,12 +98,12 @@ class Beta(ExponentialFamily):
     mode = property(lambda self: self._dirichlet.mode[..., 0])
     variance = property(lambda self: self._dirichlet.variance[..., 0])
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value = self._checked(value)
         return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self._dirichlet.entropy()

@@ -18,6 +18,9 @@ from gradwright.engine.levels import below
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 
 class Distribution:
     """A probability distribution over tensors of ``event_shape``, one for each entry of ``batch_shape``.
@@ -39,11 +42,6 @@ class Distribution:
     _validate_args: bool = __debug__
     _parts: Mapping[str, int] = {}
     """Of each attribute with the batch's dims, how many dims there are after them."""
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """A parameter, by its name."""
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -192,60 +190,60 @@ class Distribution:
         raise NotImplementedError(f"{type(self)} does not define support")
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         raise NotImplementedError(f"{type(self)} does not implement mean")
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The value of highest probability (density)."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         raise NotImplementedError(f"{type(self)} does not implement variance")
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The standard deviation, the square root of the variance."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws without history, of shape sample_shape + batch_shape + event_shape."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws that have derivatives by the parameters, where ``has_rsample``."""
         raise NotImplementedError(f"{type(self).__name__} has no rsample(): use sample()")
 
-    def sample_n(self, n: int) -> Any:
+    def sample_n(self, n: int) -> Tensor:
         """``n`` draws: `sample` of the shape (n,)."""
         warn("sample_n will be deprecated. Use .sample((n,)) instead", UserWarning)
         return self.sample((n,))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability (density) at ``value``."""
         raise NotImplementedError(f"{type(self).__name__} has no log_prob()")
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """The probability of what is not above ``value``."""
         raise NotImplementedError(f"{type(self).__name__} has no cdf()")
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """The quantile: where `cdf` is ``value``."""
         raise NotImplementedError(f"{type(self).__name__} has no icdf()")
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values there are, along a new first dim; broadcast over the batch if ``expand``."""
         raise NotImplementedError(f"{type(self).__name__} has no enumerate_support()")
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """The entropy, in nats."""
         raise NotImplementedError(f"{type(self).__name__} has no entropy()")
 
-    def perplexity(self) -> Any:
+    def perplexity(self) -> Tensor:
         """The exponential of the entropy."""
         return self.entropy().exp()
 
@@ -277,7 +275,7 @@ class ExponentialFamily(Distribution):
     def _log_normalizer(self, *natural_params: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no log normaliser")
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         if not hasattr(self, "_mean_carrier_measure"):
             raise NotImplementedError(f"{type(self).__name__} has no entropy()")
         value, terms = self._normalizer()

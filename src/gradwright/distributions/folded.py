@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints
 from gradwright.distributions.transformed_distribution import TransformedDistribution
 from gradwright.distributions.transforms import AbsTransform
 from gradwright.face.elementwise import where
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class Folded(TransformedDistribution):
@@ -24,15 +27,15 @@ class Folded(TransformedDistribution):
     scale = property(lambda self: self.base_dist.scale)
     mode = property(lambda self: self.scale.new_zeros(self.scale.shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value = self._checked(value)
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         return self.base_dist.icdf((value + 1) / 2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)

@@ -18,7 +18,7 @@ from gradwright.special import digamma, xlogy
 from gradwright.special import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 _SHAPE = {"concentration": constraints.positive, "rate": constraints.positive}
 
@@ -36,6 +36,8 @@ class Gamma(ExponentialFamily):
     tensor(0.5000)
     """
 
+    concentration: Tensor
+    rate: Tensor
     arg_constraints: dict[str, Any] = _SHAPE
     support = constraints.nonnegative
     has_rsample = True
@@ -47,17 +49,17 @@ class Gamma(ExponentialFamily):
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
     variance = property(lambda self: self.concentration / self.rate**2)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return draws.gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value, a = self._checked(value), self.concentration
         return xlogy(a, self.rate) + xlogy(a - 1, value) - self.rate * value - lgamma(a)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return apply(gamma_cdf, broadcast_all(self.concentration, self.rate * self._checked(value)), {})
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + lgamma(a) + (1 - a) * digamma(a)
 
@@ -109,16 +111,16 @@ class InverseGamma(TransformedDistribution):
     mode = property(lambda self: self.rate / (self.concentration + 1))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         a = self.concentration
         return where(a > 1, self.rate / (a - 1), math.inf)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         a = self.concentration
         return where(a > 2, self.rate**2 / ((a - 1) ** 2 * (a - 2)), math.inf)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a = self.concentration
         return a + self.rate.log() + lgamma(a) - (1 + a) * digamma(a)
 
@@ -136,6 +138,9 @@ class StudentT(Distribution):
     tensor(nan)
     """
 
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
@@ -147,21 +152,21 @@ class StudentT(Distribution):
     mode = property(lambda self: self.loc)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         finite = where(self.df > 2, self.scale**2 * self.df / (self.df - 2), math.inf)
         return where(self.df <= 1, math.nan, finite)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         spread = (2 * draws.gamma((self.df / 2).expand(shape)) / self.df).rsqrt()
         return self.loc + self.scale * draws.normal(self.df, shape) * spread
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         df, z = self.df, (self._checked(value) - self.loc) / self.scale
         size = self.scale.log() + 0.5 * (df.log() + math.log(math.pi)) + lgamma(0.5 * df) - lgamma(0.5 * (df + 1))
         return -0.5 * (df + 1) * (z**2 / df).log1p() - size
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         df, half = self.df, 0.5 * (self.df + 1)
         beta = lgamma(0.5 * df) + 0.5 * math.log(math.pi) - lgamma(half)
         return self.scale.log() + half * (digamma(half) - digamma(0.5 * df)) + 0.5 * df.log() + beta
@@ -180,6 +185,8 @@ class FisherSnedecor(Distribution):
     tensor(2.)
     """
 
+    df1: Tensor
+    df2: Tensor
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
@@ -190,22 +197,22 @@ class FisherSnedecor(Distribution):
     mean = property(lambda self: where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         place = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
         return where(self.df1 > 2, place, math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         m, n = self.df1, self.df2
         spread = 2 * n**2 * (m + n - 2) / (m * (n - 2) ** 2 * (n - 4))
         return where(n > 4, spread, math.nan)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         above, beneath = (draws.gamma((df / 2).expand(shape)) / df for df in (self.df1, self.df2))
         return above / beneath
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value = self._checked(value)
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
         size = lgamma(a + b) - lgamma(a) - lgamma(b)

@@ -16,7 +16,7 @@ from gradwright.distributions.utils import EULER, broadcast_all
 from gradwright.face.elementwise import where
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 _PLACE = {"loc": constraints.real, "scale": constraints.positive}
 
@@ -34,6 +34,8 @@ class Cauchy(Distribution):
     tensor(1.)
     """
 
+    loc: Tensor
+    scale: Tensor
     arg_constraints = _PLACE
     support = constraints.real
     has_rsample = True
@@ -45,21 +47,21 @@ class Cauchy(Distribution):
     mode = property(lambda self: self.loc)
     variance = property(lambda self: self.loc.new_full(self.loc.shape, math.inf))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         u = draws.uniform(self.loc, self._extended_shape(sample_shape))
         return self.loc + ((u - 0.5) * math.pi).tan() * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         z = (self._checked(value) - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - (z**2).log1p()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return ((self._checked(value) - self.loc) / self.scale).atan() / math.pi + 0.5
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()
 
 
@@ -96,6 +98,8 @@ class Laplace(Distribution):
     tensor(2.)
     """
 
+    loc: Tensor
+    scale: Tensor
     arg_constraints = _PLACE
     support = constraints.real
     has_rsample = True
@@ -107,21 +111,21 @@ class Laplace(Distribution):
     variance = property(lambda self: 2 * self.scale**2)
     stddev = property(lambda self: math.sqrt(2) * self.scale)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.icdf(draws.uniform(self.loc, self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         return -(2 * self.scale).log() - (self._checked(value) - self.loc).abs() / self.scale
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         away = self._checked(value) - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         side = value - 0.5
         return self.loc - self.scale * side.sign() * (-2 * side.abs()).log1p()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 1 + (2 * self.scale).log()
 
 
@@ -138,6 +142,8 @@ class Uniform(Distribution):
     tensor(1.)
     """
 
+    high: Tensor
+    low: Tensor
     has_rsample = True
 
     def __init__(self, low: Value, high: Value, validate_args: bool | None = None) -> None:
@@ -157,21 +163,21 @@ class Uniform(Distribution):
     stddev = property(lambda self: (self.high - self.low) / math.sqrt(12))
     variance = property(lambda self: (self.high - self.low) ** 2 / 12)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.low + draws.uniform(self.low, self._extended_shape(sample_shape)) * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value = self._checked(value)
         inside = (self.low <= value) & (value < self.high)
         return where(inside, 0.0, -math.inf).type_as(self.low) - (self.high - self.low).log()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(0, 1)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         return value * (self.high - self.low) + self.low
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (self.high - self.low).log()
 
 
@@ -188,6 +194,8 @@ class Gumbel(TransformedDistribution):
     tensor(0.5772)
     """
 
+    loc: Tensor
+    scale: Tensor
     arg_constraints = _PLACE
     support = constraints.real
 
@@ -205,9 +213,9 @@ class Gumbel(TransformedDistribution):
     stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
     variance = property(lambda self: self.stddev**2)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         z = (self.loc - self._checked(value)) / self.scale
         return z - z.exp() - self.scale.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.scale.log() + 1 + EULER

@@ -50,6 +50,7 @@ class Wishart(OfCovariance, ExponentialFamily):
     torch.Size([])
     """
 
+    df: Tensor
     arg_constraints = {**COVARIANCE, "df": constraints.greater_than(0)}
     support = constraints.positive_definite
     has_rsample = True
@@ -77,18 +78,18 @@ class Wishart(OfCovariance, ExponentialFamily):
     mean = property(lambda self: self._scaled(self.df))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """(df - n - 1) C; NaN where df is not above n + 1."""
         above = self.df - self._event_shape[0] - 1
         return self._scaled(where(above <= 0, math.nan, above))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         c = self.covariance_matrix
         d = c.diagonal(dim1=-2, dim2=-1)
         return self.df.unsqueeze(-1).unsqueeze(-1) * (c**2 + d.unsqueeze(-1) * d.unsqueeze(-2))
 
-    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int = 10) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int = 10) -> Tensor:
         """Draws by Bartlett's decomposition; those that are singular in their dtype are drawn anew, some times."""
         drawn = self._drawn(sample_shape)
         for _ in range(max_try_correction):
@@ -108,14 +109,14 @@ class Wishart(OfCovariance, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ (draws.normal(chi, shape).tril(-1) + diag_embed(chi))
         return factor @ factor.mT
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         value, n = self._checked(value), self._event_shape[0]
         factor = self._unbroadcasted_scale_tril
         trace = cholesky_solve(value, factor.expand(value.shape)).diagonal(dim1=-2, dim2=-1).sum(-1)
         size = self.df * (n * math.log(2) / 2 + log_diagonal(factor)) + multigammaln(self.df / 2, n)
         return (self.df - n - 1) / 2 * slogdet(value).logabsdet - trace / 2 - size
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         n, df = self._event_shape[0], self.df
         size = log_diagonal(self._unbroadcasted_scale_tril) + n * math.log(2) / 2
         slope = digamma((df / 2).unsqueeze(-1) - _count(n, df) / 2).sum(-1)
@@ -144,6 +145,7 @@ class LKJCholesky(Distribution):
     tensor([1., 1., 1.])
     """
 
+    concentration: Tensor
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
@@ -155,7 +157,7 @@ class LKJCholesky(Distribution):
         self._keep(concentration=c)
         super().__init__(c.shape, (dim, dim), validate_args)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Rows of random directions in the first dims, whose lengths squared are beta variables."""
         shape, c = self._extended_shape(sample_shape), self.concentration
         with no_grad():
@@ -169,7 +171,7 @@ class LKJCholesky(Distribution):
             left = 1 - (rows**2).sum(-1)
             return rows + diag_embed(left.clamp(min=dtypes.finfo(c.dtype).tiny).sqrt())
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         n, c = self.dim, self.concentration
         diagonal = self._checked(value).diagonal(dim1=-2, dim2=-1)[..., 1:]
         power = 2 * (c - 1).unsqueeze(-1) + n - (_count(n - 1, c) + 2)

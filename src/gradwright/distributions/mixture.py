@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints
 from gradwright.distributions.categorical import Categorical
@@ -11,6 +11,9 @@ from gradwright.distributions.distribution import Distribution
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.reduce import logsumexp
 from gradwright.face.scatter import gather
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class MixtureSameFamily(Distribution):
@@ -26,6 +29,8 @@ class MixtureSameFamily(Distribution):
     (tensor(1.), tensor(5.))
     """
 
+    _component_distribution: Distribution
+    _mixture_distribution: Categorical
     arg_constraints: dict[str, Any] = {}
 
     def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution,
@@ -73,7 +78,7 @@ class MixtureSameFamily(Distribution):
     mean = property(lambda self: self._mixed(self._component_distribution.mean))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The mean of the components' variances and the variance of their means."""
         component = self._component_distribution
         return self._mixed(component.variance) + self._mixed((component.mean - self._pad(self.mean)) ** 2)
@@ -86,7 +91,7 @@ class MixtureSameFamily(Distribution):
         each = self._component_distribution.log_prob(self._pad(self._checked(x)))
         return logsumexp(each + self._mixture_distribution.logits, -1)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws of all components, of which one each is taken."""
         with no_grad():
             dim = len(sample_shape) + len(self._batch_shape)

@@ -54,18 +54,18 @@ class OfCovariance(Distribution):
         return value.expand(*self._batch_shape, *value.shape[-2:])
 
     @lazy_property
-    def scale_tril(self) -> Any:
+    def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance."""
         return self._square(self._unbroadcasted_scale_tril)
 
     @lazy_property
-    def covariance_matrix(self) -> Any:
+    def covariance_matrix(self) -> Tensor:
         """The covariance."""
         factor = self._unbroadcasted_scale_tril
         return self._square(factor @ factor.mT)
 
     @lazy_property
-    def precision_matrix(self) -> Any:
+    def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         return self._square(cholesky_inverse(self._unbroadcasted_scale_tril))
 
@@ -83,6 +83,7 @@ class MultivariateNormal(OfCovariance):
     tensor(2.8379)
     """
 
+    loc: Tensor
     arg_constraints = {"loc": constraints.real_vector, **COVARIANCE}
     support = constraints.real_vector
     has_rsample = True
@@ -102,20 +103,20 @@ class MultivariateNormal(OfCovariance):
     mean = mode = property(lambda self: self.loc)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return (self._unbroadcasted_scale_tril**2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.loc + product(
             self._unbroadcasted_scale_tril, draws.normal(self.loc, self._extended_shape(sample_shape))
         )
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         factor = self._unbroadcasted_scale_tril
         distance = squared_distance(factor, self._checked(value) - self.loc)
         return -0.5 * (self._event_shape[0] * LOG_2PI + distance) - log_diagonal(factor)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         size = log_diagonal(self._unbroadcasted_scale_tril).expand(self._batch_shape)
         return 0.5 * self._event_shape[0] * (1 + LOG_2PI) + size
 
@@ -132,6 +133,9 @@ class LowRankMultivariateNormal(Distribution):
             [1., 2.]])
     """
 
+    cov_diag: Tensor
+    cov_factor: Tensor
+    loc: Tensor
     arg_constraints = {
         "loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
@@ -168,18 +172,18 @@ class LowRankMultivariateNormal(Distribution):
     mean = mode = property(lambda self: self.loc)
 
     @lazy_property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The diagonal of the covariance."""
         own = (self._unbroadcasted_cov_factor**2).sum(-1) + self._unbroadcasted_cov_diag
         return own.expand(self._batch_shape + self._event_shape)
 
     @lazy_property
-    def covariance_matrix(self) -> Any:
+    def covariance_matrix(self) -> Tensor:
         """The covariance."""
         return self.cov_factor @ self.cov_factor.mT + diag_embed(self.cov_diag)
 
     @lazy_property
-    def scale_tril(self) -> Any:
+    def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance, made of the factor of a matrix whose eigenvalues are not below 1."""
         root = self.cov_diag.sqrt().unsqueeze(-1)
         part = self.cov_factor / root
@@ -187,7 +191,7 @@ class LowRankMultivariateNormal(Distribution):
         return root * cholesky(inside + identity(inside))
 
     @lazy_property
-    def precision_matrix(self) -> Any:
+    def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         part = self._inner()
         own = diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - part.mT @ part
@@ -206,17 +210,17 @@ class LowRankMultivariateNormal(Distribution):
         inside = product(self._whitened().mT, away)
         return (away**2 / self._unbroadcasted_cov_diag).sum(-1) - squared_distance(self._capacitance_tril, inside)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         few = draws.normal(self.loc, shape[:-1] + self.cov_factor.shape[-1:])
         own = self._unbroadcasted_cov_diag.sqrt() * draws.normal(self.loc, shape)
         return self.loc + product(self._unbroadcasted_cov_factor, few) + own
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         distance = self._distance(self._checked(value) - self.loc)
         return -0.5 * (self._event_shape[0] * LOG_2PI + self._log_det() + distance)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         size = self._event_shape[0] * (1 + LOG_2PI) + self._log_det()
         return 0.5 * size.expand(self._batch_shape)
 

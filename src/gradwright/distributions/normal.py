@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, ExponentialFamily
@@ -14,7 +14,7 @@ from gradwright.distributions.transforms import ExpTransform, StickBreakingTrans
 from gradwright.special import erf, erfinv
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 
 class Normal(ExponentialFamily):
@@ -30,6 +30,8 @@ class Normal(ExponentialFamily):
     (tensor(0.5000), tensor(1.4189))
     """
 
+    loc: Tensor
+    scale: Tensor
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
@@ -41,20 +43,20 @@ class Normal(ExponentialFamily):
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.scale**2)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.loc + draws.normal(self.loc, self._extended_shape(sample_shape)) * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         z = (self._checked(value) - self.loc) / self.scale
         return -0.5 * z**2 - self.scale.log() - LOG_2PI / 2
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return 0.5 * (1 + erf((self._checked(value) - self.loc) / (self.scale * math.sqrt(2))))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 0.5 + LOG_2PI / 2 + self.scale.log()
 
 
@@ -84,7 +86,7 @@ class LogNormal(TransformedDistribution):
     mode = property(lambda self: (self.loc - self.scale**2).exp())
     variance = property(lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp())
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
 
 

@@ -17,7 +17,7 @@ from gradwright.special import digamma
 from gradwright.special import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 
 class Exponential(ExponentialFamily):
@@ -33,6 +33,7 @@ class Exponential(ExponentialFamily):
     tensor(0.5000)
     """
 
+    rate: Tensor
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
@@ -44,19 +45,19 @@ class Exponential(ExponentialFamily):
     mode = property(lambda self: self.rate.new_zeros(self.rate.shape))
     variance = property(lambda self: self.rate**-2)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return draws.exponential(self.rate, self._extended_shape(sample_shape)) / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         return self.rate.log() - self.rate * self._checked(value)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return 1 - (-self.rate * self._checked(value)).exp()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         return -(-value).log1p() / self.rate
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 1.0 - self.rate.log()
 
 
@@ -73,6 +74,8 @@ class Pareto(TransformedDistribution):
     tensor(2.)
     """
 
+    alpha: Tensor
+    scale: Tensor
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(self, scale: Value, alpha: Value, validate_args: bool | None = None) -> None:
@@ -88,16 +91,16 @@ class Pareto(TransformedDistribution):
     mode = property(lambda self: self.scale)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         a = self.alpha.clamp(min=2)
         return self.scale**2 * a / ((a - 1) ** 2 * (a - 2))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
@@ -114,6 +117,8 @@ class Weibull(TransformedDistribution):
     tensor(1.)
     """
 
+    concentration: Tensor
+    scale: Tensor
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
@@ -128,11 +133,11 @@ class Weibull(TransformedDistribution):
                     ** self.concentration.reciprocal())  # fmt: skip
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         n = 1 / self.concentration
         return self.scale**2 * (lgamma(1 + 2 * n).exp() - (2 * lgamma(1 + n)).exp())
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return EULER * (1 - self.concentration.reciprocal()) + (self.scale / self.concentration).log() + 1
 
 
@@ -149,6 +154,8 @@ class Kumaraswamy(TransformedDistribution):
     tensor(0.5000)
     """
 
+    concentration0: Tensor
+    concentration1: Tensor
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
@@ -168,13 +175,13 @@ class Kumaraswamy(TransformedDistribution):
     variance = property(lambda self: self._moment(2) - self._moment(1) ** 2)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """((a - 1) / (a b - 1))**(1 / a); NaN where a < 1 or b < 1. (PyTorch's is NaN everywhere.)"""
         a, b = self.concentration1, self.concentration0
         mode = ((a - 1) / (a * b - 1)) ** a.reciprocal()
         return where((a < 1) | (b < 1), math.nan, mode)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         return (1 - 1 / b) + (1 - 1 / a) * (digamma(b + 1) + EULER) - a.log() - b.log()
 
@@ -194,6 +201,9 @@ class GeneralizedPareto(Distribution):
     tensor(1.)
     """
 
+    concentration: Tensor
+    loc: Tensor
+    scale: Tensor
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
 
@@ -209,12 +219,12 @@ class GeneralizedPareto(Distribution):
     mode = property(lambda self: self.loc)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         c = self.concentration
         return where(c < 1, self.loc + self.scale / (1 - c), math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         c = self.concentration
         return where(c < 0.5, self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)), math.nan)
 
@@ -226,10 +236,10 @@ class GeneralizedPareto(Distribution):
         size = (c * z).clamp(min=-1).log1p()
         return where(flat, z, size / where(flat, 1.0, c)), size
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.icdf(draws.uniform(self.loc, self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         hazard, size = self._hazard(value)
         inside = value >= self.loc
         return where(inside, -hazard - size, -math.inf) - self.scale.log()
@@ -242,13 +252,13 @@ class GeneralizedPareto(Distribution):
         """The logarithm of the probability of what is not above ``value``."""
         return (-(-self._hazard(value)[0]).expm1()).log()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return -(-self._hazard(value)[0]).expm1()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         c, hazard = self.concentration, -(-value).log1p()
         flat = c.abs() < 1e-9
         return self.loc + self.scale * where(flat, hazard, (c * hazard).expm1() / where(flat, 1.0, c))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.scale.log() + self.concentration + 1

@@ -43,11 +43,11 @@ class LogitRelaxedBernoulli(BinaryParameter):
         self.temperature = temperature
         self._hold_either(probs, logits, validate_args)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         u = _noise(self._param, self._extended_shape(sample_shape))
         return (u.log() - (-u).log1p() + self.logits) / self.temperature
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, self._checked(value))
         z = logits - value * self.temperature
         return self._log_temperature() + z - 2 * softplus(z)
@@ -88,11 +88,11 @@ class ExpRelaxedCategorical(OfCategorical):
         self.temperature = temperature
         self._of(Categorical(probs, logits, validate_args), validate_args)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         g = -(-_noise(self._param, self._extended_shape(sample_shape)).log()).log()
         return normalized((self.logits + g) / self.temperature)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         n = self._event_shape[0]
         logits, value = broadcast_all(self.logits, self._checked(value))
         temperature = broadcast_all(self.temperature, logits.new_zeros(()))[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints
 from gradwright.distributions.distribution import Distribution
@@ -12,6 +12,9 @@ from gradwright.distributions.transforms import ComposeTransform, Transform
 from gradwright.distributions.utils import sum_rightmost
 from gradwright.dtypes import Size
 from gradwright.engine.grad_mode import no_grad
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class TransformedDistribution(Distribution):
@@ -71,11 +74,11 @@ class TransformedDistribution(Distribution):
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             return self._forward(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self._forward(self.base_dist.rsample(sample_shape))
 
     def _forward(self, x: Any) -> Any:
@@ -83,7 +86,7 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         y = self._checked(value)
         dims = len(self._event_shape)
         total: Any = 0.0
@@ -102,13 +105,13 @@ class TransformedDistribution(Distribution):
             sign = sign * transform.sign
         return p if isinstance(sign, int) and sign == 1 else sign * (p - 0.5) + 0.5
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """The probability of what is not above ``value``; NotImplementedError unless the transforms are monotonic."""
         value = self._checked(value)
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         return self._rising(self.base_dist.cdf(value))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """The quantile; NotImplementedError unless the transforms are monotonic."""
         return self._forward(self.base_dist.icdf(self._rising(value)))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, Distribution
 from gradwright.special import i0e, i1e
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 
 class VonMises(Distribution):
@@ -29,6 +29,8 @@ class VonMises(Distribution):
     tensor(0.)
     """
 
+    concentration: Tensor
+    loc: Tensor
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = True
@@ -39,14 +41,14 @@ class VonMises(Distribution):
     mean = mode = property(lambda self: self.loc)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The circular variance, 1 - I1(k) / I0(k)."""
         return 1 - i1e(self.concentration) / i0e(self.concentration)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         turned = self.loc + draws.angle(self.concentration.expand(self._extended_shape(sample_shape)))
         return (turned + math.pi) % (2 * math.pi) - math.pi
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         k, away = self.concentration, self._checked(value) - self.loc
         return k * (away.cos() - 1) - i0e(k).log() - LOG_2PI

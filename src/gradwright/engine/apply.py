@@ -21,7 +21,7 @@ from gradwright.engine.general import general, in_rows
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import mark_view, refresh
-from gradwright.errors import kind
+from gradwright.errors import no_tensor
 from gradwright.op import Op
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _recorded_as(op: Op, records: list[Any], case: int, inputs: int) -> Any:
 
 
 def _no_input(op: Op, x: Any) -> TypeError:
-    return TypeError(f"{op.name}(): argument 'input' must be Tensor, not {kind(x)}")
+    return TypeError(f"{op.name}(): argument 'input' must be Tensor, not {no_tensor(x)}")
 
 
 def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:

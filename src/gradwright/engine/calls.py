@@ -160,7 +160,8 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
         elif g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                "allow_unused=True if this is the desired behavior."
+                "allow_unused=True if this is the desired behavior; gradwright.autograd.why_none(t, output) says where "
+                "it is cut off."
             )
         if enclosed and g is not None and isinstance(g.array, LevelArray):
             g = wrap(g.array)

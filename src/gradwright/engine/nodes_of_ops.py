@@ -112,7 +112,8 @@ def freed(owner: Node) -> RuntimeError:
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
         f"been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-        f"saved tensors after calling backward. (The node is {type(owner).__name__}{at}.)"
+        "saved tensors after calling backward. In a loop that hands a state on, detach() the state. "
+        f"(The node is {type(owner).__name__}{at}.)"
     )
 
 

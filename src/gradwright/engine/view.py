@@ -231,12 +231,14 @@ def check_history(x: Any, needs_grad: bool = False) -> None:
             raise _forbidden(x, "is being")
         refresh(x)
         if needs and (base is None or type(base) is AccumulateGrad):
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+            raise _of_leaf("a view of a leaf")
     if type(x._node) is AccumulateGrad:
-        raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation. "
-            "(Do it inside no_grad(), or on x.data, or out of place.)"
-        )
+        raise _of_leaf("a leaf")
+
+
+def _of_leaf(what: str) -> RuntimeError:
+    return RuntimeError(f"{what} Variable that requires grad is being used in an in-place operation. "
+                        "(Do it inside no_grad(), or on x.data, or out of place.)")  # fmt: skip
 
 
 def check_tracked(x: Any) -> None:

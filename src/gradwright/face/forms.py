@@ -267,6 +267,7 @@ def store(x: Any, out: Any) -> Any:
         have, got = dtypes.of(x.array.dtype), dtypes.of(out.array.dtype)
         if got.category > have.category:
             names = [dtypes.LEGACY.get(d.name, d.name).removesuffix("Tensor") for d in (got, have)]
-            raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+            raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}: "
+                               "convert the tensor that is written into first, or work out of place")  # fmt: skip
         out = to_dtype(out, have)
     return assign(x, out)

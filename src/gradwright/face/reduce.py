@@ -63,7 +63,7 @@ def _real(function: str, x: Any, dtype: Any) -> Any:
     if dtypes.kind(x.array.dtype) in "biu":
         raise RuntimeError(
             f"{function}(): could not infer output dtype. Input dtype must be either a floating point or complex "
-            f"dtype. Got: {dtypes.of(x.array.dtype)}"
+            f"dtype. Got: {dtypes.of(x.array.dtype)}; convert it with .float(), or say dtype=float32"
         )
     return x
 

@@ -10,6 +10,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.backends.quiet import as_user
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
+from gradwright.contract.signature import lacks_return
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
 from gradwright.engine.memory import share_saved
@@ -180,13 +181,16 @@ class BackwardNode(Declaring, Node):
         count = len(self._saved) if self._replay is None else self._replay.count
         return tuple([raw(self, k) for k in range(count)])
 
+    def _derivative_written(self) -> Any:
+        """The user's backward, or vjp."""
+        user = getattr(self._function, "_user", self._function)
+        return inspect.unwrap(user.vjp if user.backward is root(user).backward else user.backward)
+
     def _written(self, part: str = "forward", argument: str = "") -> str | None:
         """Where the user has written forward, or backward, or what gives the gradient of an argument."""
         user = getattr(self._function, "_user", self._function)
-        if part == "backward" and user.backward is root(user).backward:
-            part = "vjp"
         formula = user._formula(argument) if argument else None
-        fn = formula or inspect.unwrap(getattr(user, part))
+        fn = formula or (self._derivative_written() if part == "backward" else inspect.unwrap(getattr(user, part)))
         code = getattr(fn, "__code__", None)
         return code and f"{code.co_filename}:{code.co_firstlineno}, in {fn.__qualname__}"
 
@@ -313,6 +317,7 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
     if extra > 0 and all(r is None for r in result[len(metas) :]):
         result = result[: len(metas)]
     elif extra:
+        _check_returned(node, result)
         raise RuntimeError(
             f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)}): "
             f"one for each input of forward ({', '.join(map(node._argument, range(len(metas))))}), None if it has none"
@@ -329,14 +334,24 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
         elif node._needs[i]:
             if r is not None:
                 if not isinstance(r, TensorBase):
-                    raise RuntimeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}, "
-                                       f"of {node._argument(i)!r}")  # fmt: skip
+                    raise RuntimeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}, of "
+                                    f"{node._argument(i)!r}; backward is at {node._written('backward')}: "
+                                    "return a tensor, such as gradwright.as_tensor() makes of it")  # fmt: skip
                 if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
                     r = _fitted(node, i, r, *meta)
             elif routing.get() is None or node._asked()[i]:
+                _check_returned(node, result)
                 node._nothing = {*getattr(node, "_nothing", ()), i}
             checked.append(r)
     return checked
+
+
+def _check_returned(node: BackwardNode, result: tuple[Any, ...]) -> None:
+    """Warn if backward has returned nothing because there is no ``return`` in it."""
+    if result == (None,) and lacks_return(node._derivative_written()):
+        warn(f"{node._function.__name__}: backward returned nothing: there is no return in it, so no gradient reaches "
+             f"the inputs.\n  backward is at {node._written('backward')}\n"
+             "Return one gradient for each input of forward.")  # fmt: skip
 
 
 def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.contract.contents import among, kept, only_tensors, reachable
+from gradwright.contract.signature import lacks_return
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import layout, same, share, unwritten
 from gradwright.engine.mode import now
@@ -250,7 +251,10 @@ def _check_changed(node: Any, args: Sequence[Any], changed: Any, version: int, o
 
 
 def _check_arrays(node: Any, result: Any) -> None:
-    """Warn of outputs that are arrays, through which no gradient flows; TypeError if there are no others."""
+    """Warn of no outputs, and of ones that are arrays, through which no gradient flows; TypeError if all are."""
+    if result is None and lacks_return(getattr(node._function, "_user", node._function).forward):
+        warn(f"{node._function.__name__}: forward returned nothing: there is no return in it.\n"
+             f"  forward is at {node._written()}")  # fmt: skip
     found = [part for _, part in reachable("", result)]
     numbers = [part for part in found if not isinstance(part, TensorBase)]
     arrays = [part for part in numbers if isinstance(part, (np.ndarray, np.generic)) and part.dtype.kind in "fc"]

@@ -61,7 +61,8 @@ class History(TensorBase):
         if not value:
             freeze(self)
         elif dtypes.of(self.array.dtype).category < dtypes.FLOAT:
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients, but got "
+                               f"{dtypes.of(self.array.dtype)}: write 1.0 for 1, or dtype=float32")  # fmt: skip
         else:
             thaw(self)
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from gradwright.engine.source_line import is_own
-from gradwright.reading.keywords import hint
+from gradwright.reading.keywords import hint, hint_attribute
 
 _LINKS = ("__traceback__", "__cause__", "__suppress_context__")  # in this order: a cause suppresses the context
 
@@ -33,6 +33,7 @@ def shorten_errors() -> None:
 def _show(here: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None,
           tb_offset: int | None = None) -> None:  # fmt: skip
     hint(error)
+    hint_attribute(error)
     if here.InteractiveTB.mode in ("Verbose", "Docs"):
         here.showtraceback((kind, error, tb), tb_offset=tb_offset)
         return

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from gradwright._typing import Tensor
 
-    M_co = DefaultTypeVar("M_co", bound=Module, covariant=True, default=Module)
+    Item_co = DefaultTypeVar("Item_co", bound=Module, covariant=True, default=Module)
 else:
-    M_co = TypeVar("M_co", bound=Module, covariant=True)
+    Item_co = TypeVar("Item_co", bound=Module, covariant=True)
 
 
 def position(index: Any, n: int) -> int:
@@ -44,7 +44,7 @@ def pairs(of: str, given: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-class _Listed(Module, Generic[M_co]):
+class _Listed(Module, Generic[Item_co]):
     """What `Sequential` and `ModuleList` share: children in order, found by position, named by number."""
 
     def _part(self, items: list[tuple[str, Any]]) -> Self:
@@ -64,7 +64,7 @@ class _Listed(Module, Generic[M_co]):
     @overload
     def __getitem__(self, index: slice) -> Self: ...
     @overload
-    def __getitem__(self, index: SupportsIndex) -> M_co: ...
+    def __getitem__(self, index: SupportsIndex) -> Item_co: ...
 
     def __getitem__(self, index: Any) -> Any:
         names = self._names(index)
@@ -83,7 +83,7 @@ class _Listed(Module, Generic[M_co]):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[M_co]:
+    def __iter__(self) -> Iterator[Item_co]:
         return iter(self._modules.values())
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
@@ -117,7 +117,7 @@ class _Listed(Module, Generic[M_co]):
     @overload
     def pop(self, index: slice) -> Self: ...
     @overload
-    def pop(self, index: SupportsIndex) -> M_co: ...
+    def pop(self, index: SupportsIndex) -> Item_co: ...
 
     def pop(self, index: Any) -> Any:
         """Take out the module at a position, or those of a slice, and number the rest anew."""
@@ -126,7 +126,7 @@ class _Listed(Module, Generic[M_co]):
         return found
 
 
-class Sequential(_Listed[M_co]):
+class Sequential(_Listed[Item_co]):
     """Modules one after another: each takes what the one before it returns.
 
     Args:
@@ -182,7 +182,7 @@ class Sequential(_Listed[M_co]):
         return input
 
 
-class ModuleList(_Listed[M_co]):
+class ModuleList(_Listed[Item_co]):
     """Modules in a list, whose parameters are found. Calling them is up to you.
 
     Args:
@@ -217,7 +217,7 @@ class ModuleList(_Listed[M_co]):
             at += n
 
 
-class ModuleDict(Module, Generic[M_co]):
+class ModuleDict(Module, Generic[Item_co]):
     """Modules in a dictionary, whose parameters are found. Calling them is up to you.
 
     Args:
@@ -237,7 +237,7 @@ class ModuleDict(Module, Generic[M_co]):
         if modules is not None:  # the update() of a subclass may need what it makes later
             self.update(modules)
 
-    def __getitem__(self, name: str) -> M_co:
+    def __getitem__(self, name: str) -> Item_co:
         return self._modules[name]
 
     def __setitem__(self, name: str, module: Module) -> None:
@@ -259,11 +259,11 @@ class ModuleDict(Module, Generic[M_co]):
         """Their names."""
         return self._modules.keys()
 
-    def values(self) -> ValuesView[M_co]:
+    def values(self) -> ValuesView[Item_co]:
         """The modules."""
         return self._modules.values()
 
-    def items(self) -> ItemsView[str, M_co]:
+    def items(self) -> ItemsView[str, Item_co]:
         """Pairs of a name and a module."""
         return self._modules.items()
 
@@ -272,7 +272,7 @@ class ModuleDict(Module, Generic[M_co]):
         for name, module in pairs("ModuleDict", modules):
             self[name] = module
 
-    def pop(self, name: str) -> M_co:
+    def pop(self, name: str) -> Item_co:
         """Take out the module of this name."""
         return self._modules.pop(name)
 

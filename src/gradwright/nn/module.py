@@ -6,6 +6,7 @@ conversion (`convert`), hooks (`hooks`), the state_dict (`state`) and what a fai
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
@@ -79,7 +80,11 @@ class Module(State, Converted):
 
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             """What the module computes; a subclass defines it."""
-            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+            own = [name for name in vars(type(self)) if name[0] != "_"]
+            near = difflib.get_close_matches("forward", own, 1, 0.7)
+            mend = f": is {near[0]!r} meant to be that?" if near else ""
+            name = type(self).__name__
+            raise NotImplementedError(f'Module [{name}] is missing the required "forward" function{mend}')
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             try:

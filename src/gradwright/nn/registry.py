@@ -9,6 +9,8 @@ from typing import Any
 from gradwright.nn.parameter import Buffer, Parameter
 from gradwright.tensor import Tensor
 
+_BEGIN = ", which begins every subclass's: super().__init__()"
+
 
 class extra:
     """A method that PyTorch's Module has not: what a program registers under the same name takes its place."""
@@ -96,7 +98,7 @@ class Registry:
         """Where things of this kind are kept, if ``name`` may be used there."""
         own = vars(self).get(f"_{kind}s")
         if own is None:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call{_BEGIN}")
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
         if "." in name:
@@ -117,7 +119,7 @@ class Registry:
             return super().__getattribute__(name)
         text = f"'{type(self).__name__}' object has no attribute '{name}'"
         if "_modules" not in held and name[0] == "_":
-            text += ": Module.__init__() has not been called, which begins every subclass's: super().__init__()"
+            text += f": Module.__init__() has not been called{_BEGIN}"
         raise AttributeError(text, name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -125,7 +127,7 @@ class Registry:
         parameters, modules, buffers = held.get("_parameters"), held.get("_modules"), held.get("_buffers")
         if isinstance(value, Parameter):
             if parameters is None:
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
+                raise AttributeError(f"cannot assign parameters before Module.__init__() call{_BEGIN}")
             _check_leaf(name, value)
             self._vacate(name, parameters)
             self.register_parameter(name, value)
@@ -136,7 +138,7 @@ class Registry:
             self.register_parameter(name, None)
         elif isinstance(value, Registry):
             if modules is None:
-                raise AttributeError("cannot assign module before Module.__init__() call")
+                raise AttributeError(f"cannot assign module before Module.__init__() call{_BEGIN}")
             self._vacate(name, modules)
             modules[name] = value
         elif modules is not None and name in modules:
@@ -146,7 +148,7 @@ class Registry:
             modules[name] = None
         elif isinstance(value, Buffer):
             if buffers is None:
-                raise AttributeError("cannot assign buffer before Module.__init__() call")
+                raise AttributeError(f"cannot assign buffer before Module.__init__() call{_BEGIN}")
             self._vacate(name, buffers)
             self.register_buffer(name, value, value.persistent)
         elif buffers is not None and name in buffers:

@@ -166,7 +166,7 @@ class Optimizer:
                 mend = ": write net.parameters()" if hasattr(p, "parameters") else ""
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind(p)}{mend}")
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise ValueError(f"can't optimize a non-leaf Tensor: {type(p.grad_fn).__name__} made it from others")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(

@@ -1,7 +1,7 @@
 """An argument given by a name that there is not: the nearest one, or all that there are.
 
-Python says so itself from 3.13 on. Here it is said where arguments pass through other hands anyway, and where objects
-are made, which happens seldom enough to look.
+Python says so itself from 3.13 on. Here it is said where arguments pass through other hands anyway, where objects are
+made, which happens seldom enough to look, and, of all other functions, when their error is shown: see `hint`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from types import FunctionType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from gradwright.engine.base import TensorBase
 from gradwright.later import nearest
 
 _SIMPLE = {"bool", "float", "int", "str", "None"}
-_DOORS = tuple(f"gradwright{door}" for door in ("", ".nn.functional", ".linalg", ".func", ".autograd", ".nn.utils"))
+_DOORS = tuple(f"gradwright{door}" for door in (
+    "", ".nn.functional", ".linalg", ".func", ".autograd", ".nn.utils", ".nn.utils.rnn", ".nn.init", ".fft", ".special",
+    ".distributions", ".viz",
+))  # fmt: skip
+_CLASSES = (("gradwright", "Tensor"), ("gradwright.nn", "Module"), ("gradwright.optim", "Optimizer"))
 
 
 def names_of(function: Callable[..., Any]) -> tuple[str, ...] | None:
@@ -42,21 +46,52 @@ def hint(error: BaseException) -> None:
 
     It looks when an error is shown, and so costs calls nothing.
     """
-    said = re.fullmatch(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    said = re.fullmatch(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
     at = error.__traceback__
     if at is None or said is None or not isinstance(error, TypeError) or sys.version_info >= (3, 13):
         return
     while at.tb_next is not None:
         at = at.tb_next
-    own = at.tb_frame.f_globals.get(said[1])
-    rooms = [vars(sys.modules[door]) for door in _DOORS if door in sys.modules]
-    for function in [own] if own is not None else [room.get(said[1]) for room in rooms]:
+    own = at.tb_frame.f_globals.get(said[1].partition(".")[0])
+    for function in [own] if own is not None else _called(said[1]):
         is_ours = isinstance(function, FunctionType) and function.__module__.startswith("gradwright")
-        names = names_of(function) if is_ours else None  # type: ignore[arg-type]
+        names = names_of(function) if is_ours else None
         if names and said[2] not in names:
             mend = nearest(said[2], names).removeprefix("; ") or f"it takes {', '.join(names)}"
-            error.add_note(f"gradwright's {said[1]}(): {mend}")
+            note = f"gradwright's {said[1].rpartition('.')[2]}(): {mend}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
             return
+
+
+def hint_attribute(error: BaseException) -> None:
+    """Note on the error for an attribute that an object of gradwright's has not the nearest one, as Python shows it."""
+    if isinstance(error, AttributeError) and error.name and error.obj is not None:
+        cls = type(error.obj)
+        ours = any(base.__module__.partition(".")[0] == "gradwright" for base in cls.__mro__)
+        mend = nearest(error.name, dir(error.obj)).removeprefix("; ") if ours else ""
+        if mend and mend not in str(error):
+            error.add_note(mend)
+
+
+def _called(name: str) -> list[Any]:
+    """What is called so: functions, or, with the name of a class and a dot before it, methods."""
+    cls, _, name = name.rpartition(".")
+    if not cls:
+        return [vars(sys.modules[door]).get(name) for door in _DOORS if door in sys.modules]
+    tops = [getattr(sys.modules[door], top) for door, top in _CLASSES if door in sys.modules]
+    return [vars(base).get(name) for top in tops for base in top.__mro__ if base.__qualname__ == cls]
+
+
+def hint_uncaught() -> None:
+    """Let `hint` look at errors that end a program, where Python shows them itself and does not know better."""
+    if sys.version_info < (3, 13) and sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _hinting
+
+
+def _hinting(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    hint(error)
+    sys.__excepthook__(kind, error, trace)
 
 
 def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:

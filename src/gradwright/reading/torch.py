@@ -16,7 +16,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
 from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
-from gradwright.errors import kind
+from gradwright.errors import kind, no_tensor
 from gradwright.op import Op
 from gradwright.reading.common import NUMBER, axis_reader, beside, cast, common_dtype, taken
 from gradwright.reading.keywords import names_of, unexpected
@@ -33,7 +33,7 @@ def tensor_arg(function: str, value: Any, argument: str = "input", position: int
     """``value`` if it is a tensor; TypeError naming function and argument if not."""
     if isinstance(value, TensorBase):
         return value
-    raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind(value)}")
+    raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {no_tensor(value)}")
 
 
 def tensor_list(

@@ -57,7 +57,7 @@ def test_mse_loss_reductions(lib):
 
 
 def test_mse_loss_names_the_target():
-    with pytest.raises(TypeError, match=r"^mse_loss\(\): argument 'target' \(position 2\) must be Tensor, not float$"):
+    with pytest.raises(TypeError, match=r"^mse_loss\(\): argument 'target' \(position 2\) must be Tensor, not float"):
         gw.nn.functional.mse_loss(gw.ones(1), 3.0)
 
 

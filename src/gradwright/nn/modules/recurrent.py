@@ -143,10 +143,11 @@ class RNNBase(Parametric):
                  "bidirectional": False}  # fmt: skip
         return ", ".join(shown + [f"{n}={getattr(self, n)}" for n, value in usual.items() if getattr(self, n) != value])
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor | PackedSequence, hx: Tensor | Sequence[Tensor] | None = None) -> tuple[Any, Any]:
         """The output, a `PackedSequence` if the input is one, and the last states; both as told in the module."""
         packed = isinstance(input, PackedSequence)
-        data, lengths, order, back = input if packed else (input, None, None, None)
+        parts: Any = input if packed else (input, None, None, None)
+        data, lengths, order, back = parts
         if not packed and data.dim() not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.dim()}D tensor instead: "
                              f"shape {tuple(data.shape)}")  # fmt: skip
@@ -248,7 +249,7 @@ class RNN(RNNBase):
 
     if TYPE_CHECKING:
 
-        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...
+        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...  # type: ignore[override]
 
         __call__ = forward  # type: ignore[assignment]
 
@@ -274,7 +275,7 @@ class LSTM(RNNBase):
 
     if TYPE_CHECKING:
 
-        def forward(self, input: Steps, hx: Sequence[Tensor] | None = None) -> tuple[Steps, tuple[Tensor, Tensor]]: ...
+        def forward(self, input: Steps, hx: Sequence[Tensor] | None = None) -> tuple[Steps, tuple[Tensor, Tensor]]: ...  # type: ignore[override]
 
         __call__ = forward  # type: ignore[assignment]
 
@@ -298,6 +299,6 @@ class GRU(RNNBase):
 
     if TYPE_CHECKING:
 
-        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...
+        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...  # type: ignore[override]
 
         __call__ = forward  # type: ignore[assignment]

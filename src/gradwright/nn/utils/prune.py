@@ -51,13 +51,13 @@ class BasePruningMethod(ABC):
     _tensor_name: str
 
     @abstractmethod
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask for a tensor of which ``default_mask`` is pruned already."""
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
-    def apply_mask(self, module: Module) -> Any:
+    def apply_mask(self, module: Module) -> Tensor:
         """The product of the parameter and its mask."""
         mask, original = (getattr(module, f"{self._tensor_name}_{part}") for part in ("mask", "orig"))
         return mask.to(original.dtype) * original
@@ -89,7 +89,7 @@ class BasePruningMethod(ABC):
         module.register_forward_pre_hook(method)
         return method
 
-    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """A pruned version of a tensor."""
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
@@ -135,7 +135,7 @@ class PruningContainer(BasePruningMethod):
     def __getitem__(self, index: Any) -> Any:
         return self._methods[index]
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """What the last method leaves of what is not pruned yet."""
         method, mask = self._methods[-1], default_mask.to(t.dtype)
         kept: Any = slice(None)
@@ -154,7 +154,7 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask there is."""
         return default_mask
 
@@ -167,7 +167,7 @@ class CustomFromMask(BasePruningMethod):
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The product of both masks."""
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
@@ -200,7 +200,7 @@ class RandomUnstructured(_Amount):
     def _scores(self, t: Any) -> Any:
         return random.rand(t.numel())
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask without the entries of the least scores."""
         n, mask = _number(self.amount, t.numel()), default_mask.clone()
         if n:
@@ -226,7 +226,7 @@ class RandomStructured(_Amount):
     def _scores(self, t: Any) -> Any:
         return random.rand(t.shape[self.dim])
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask without the slices of the least scores."""
         if t.dim() < 2:
             raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of "
