@@ -63,4 +63,5 @@ def test_a_setting_without_effect_as_a_decorator(T):
 
 def test_vmap_by_its_older_name(T):
     vmap = private._vmap if T is gw else importlib.import_module("torch._vmap_internals")._vmap
-    assert vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))(T.ones(2, 3), T.tensor([1.0, 2.0, 3.0])).tolist() == [6, 6]
+    dot = vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))
+    assert dot(T.ones(2, 3), T.tensor([1.0, 2.0, 3.0])).tolist() == [6, 6]
