@@ -7,7 +7,7 @@ names = ["A2Grad", "AdaBelief", "AdaBound", "AdaDelta", "AdaFactor", "AdaHessian
          "FOCUS", "FTRL", "GrokFastAdamW", "Kate", "Kron", "Lamb", "LARS", "LaProp", "Lion", "MADGRAD", "MARS",
          "MSVAG", "Nero", "NovoGrad", "PAdam", "PID", "PNM", "Prodigy", "QHAdam", "QHM", "RACS", "Ranger", "Ranger21", "Ranger25",
          "ScalableShampoo", "ScheduleFreeAdamW", "ScheduleFreeSGD", "SGDP", "SGDSaI", "SGDW", "SignSGD", "SimplifiedAdEMAMix",
-         "SM3", "SOAP", "SophiaH", "SRMM", "StableAdamW", "StableSPAM", "SWATS", "Tiger", "VSGD", "Yogi", "Muon", "Fira", "TAM", "AdaTAM"]  # fmt: skip
+         "SM3", "SophiaH", "SRMM", "StableAdamW", "StableSPAM", "SWATS", "Tiger", "VSGD", "Yogi", "Muon", "Fira", "TAM", "AdaTAM"]  # fmt: skip
 out = {}
 for name in names:
     make = getattr(po, name, None)
