@@ -26,7 +26,8 @@ def test_decorators_give_back_what_they_decorate():
     with jit.strict_fusion(), jit.optimized_execution(True):
         pass
     assert issubclass(jit.ScriptModule, gw.nn.Module)
-    assert not isinstance(net, jit.ScriptModule)
+    assert isinstance(net, jit.ScriptModule)
+    assert not isinstance(gw.nn.Linear(1, 1), jit.ScriptModule)
 
 
 def test_questions():

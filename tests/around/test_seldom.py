@@ -91,3 +91,18 @@ def test_what_has_no_hash(torch, shape, options, error):
             hash_tensor(t.ones(shape), **options)
         with pytest.raises(NotImplementedError):
             hash_tensor(t.ones(2) * 1j)
+
+
+def test_assertions_are_made_or_asked(T):
+    check = seldom._assert if T is gw else T._assert
+    check(T.tensor(1.0) > 0, "fine")
+    with pytest.raises(AssertionError, match=r"^not so$"):
+        check(T.tensor(1.0) < 0, "not so")
+
+    class Asked:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise LookupError(func.__name__, args[1])
+
+    with pytest.raises(LookupError, match="message"):
+        check(Asked(), "message")

@@ -383,3 +383,14 @@ def test_a_mode_is_asked_after_a_thread_has_left_another_one():
         gw.exp(x)
     assert mode.seen == ["exp"]
     assert gw.Tensor in KNOWN
+
+
+def test_operands_of_einsum_in_a_list_are_spread_before_a_class_is_asked(T):
+    class Asked:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, args
+
+    x = Asked()
+    for given in ((x, x), ([x, x],), ((x, x),)):
+        assert T.einsum("i,i->", *given) == ("einsum", ("i,i->", x, x))

@@ -48,3 +48,18 @@ def test_functions_reach_what_is_inherited():
     assert gw.equal(gw.unsqueeze(DENSE.to_sparse(), 1).to_dense(), DENSE.unsqueeze(1))
     assert gw.equal(gw.select(DENSE.to_sparse(), 0, 2).to_dense(), DENSE[2])
     assert [tuple(row.shape) for row in gw.unbind(DENSE.to_sparse())] == [(2, 2)] * 3
+
+
+def test_what_is_said_of_the_indices(T):
+    made = lambda at: T.sparse_coo_tensor(T.tensor([at]), T.tensor([1.0, 2.0]), (3,))
+    a = made([0, 2])
+    assert a._coalesced_(True) is a
+    assert a.is_coalesced()
+    assert not a._coalesced_(False).is_coalesced()
+    with pytest.raises(RuntimeError, match=r"_coalesced_\(True\) says that indices are in order and differ"):
+        (made([2, 0]) if T is gw else gw.sparse_coo_tensor([[2, 0]], [1.0, 2.0], (3,)))._coalesced_(True)
+
+
+def test_the_transpose_of_matrices_is_pytorchs(T):
+    a = T.sparse_coo_tensor(T.tensor([[0, 1], [2, 0]]), T.tensor([1.0, 2.0]), (2, 3))
+    assert a.mT.to_dense().tolist() == a.to_dense().mT.tolist()

@@ -26,8 +26,13 @@ _MEND = "programs run here as the Python that they are; gradwright.compile makes
 _is = isinstance
 
 
-class ScriptModule(Module):
-    """A module to derive from. `script` and `trace` give back modules as they are, which are no instances of it."""
+class _Scripted(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or (cls is ScriptModule and hasattr(instance, "_is_scripted"))
+
+
+class ScriptModule(Module, metaclass=_Scripted):
+    """A module to derive from. `script` and `trace` give back modules as they are, which are its instances then."""
 
 
 ScriptFunction = CompilationUnit = RecursiveScriptModule = Absent("torch.jit.ScriptFunction", _MEND)
@@ -40,7 +45,9 @@ class Error(RuntimeError):
 
 
 def script(obj: F, *_: Any, **__: Any) -> F:
-    """``obj`` as it is."""
+    """``obj`` as it is; a module is a `ScriptModule` from then on."""
+    if _is(obj, Module):
+        object.__setattr__(obj, "_is_scripted", True)
     return obj
 
 
@@ -70,7 +77,7 @@ optimize_for_inference = freeze
 
 def trace(func: F, *_: Any, **__: Any) -> F:
     """The function or module as it is: it is run at each call, and may take another way then."""
-    return func
+    return script(func)
 
 
 trace_module = trace

@@ -75,9 +75,9 @@ def _cubic_interpolate(x1: float, f1: Any, g1: Any, x2: float, f2: Any, g2: Any,
     return _cubic_minimum(a, b, *(sorted((a.t, b.t)) if bounds is None else map(float, bounds)))
 
 
-def _strong_wolfe(obj_func: Callable[..., Any], x: Any, t: float, d: Any, f: Any, g: Any, gtd: Any,
-                  c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9,
-                  max_ls: int = 25) -> tuple[Any, Any, float, int]:  # fmt: skip
+def _strong_wolfe(obj_func: Callable[..., Any], x: Any, t: float, d: Any, f: Any, g: Any, gtd: Any, c1: float = 1e-4,
+                  c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25,
+                  ) -> tuple[Any, Any, float, int]:  # fmt: skip
     """The line search of `LBFGS`, for ``obj_func(x, t, d)``, which gives loss and gradient at x + t d.
 
     From loss ``f``, gradient ``g`` and slope ``gtd`` at ``x``; ``t`` is the first step to try. Returns loss, gradient

@@ -45,7 +45,7 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
           allow_none_pass_through: bool = False) -> Callable[..., Any]:  # fmt: skip
     """`gradwright.vmap`; TypeError for ``allow_none_pass_through``."""
     if allow_none_pass_through:
-        raise TypeError("_vmap(allow_none_pass_through=True): the results of a batch are tensors here: give None")
+        raise TypeError("_vmap(allow_none_pass_through=True): each result of a batch must be a tensor here, not None")
     return vmap(func, in_dims, out_dims)
 
 

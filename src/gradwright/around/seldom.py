@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes, linalg
+from gradwright.around.overrides import handle_torch_function, has_torch_function
 from gradwright.creation import as_tensor
 from gradwright.face.complex import view_as_complex, view_as_real
 from gradwright.face.join import copied
@@ -18,6 +19,14 @@ view_as_complex_copy = copied(view_as_complex, "view_as_complex_copy")
 view_as_real_copy = copied(view_as_real, "view_as_real_copy")
 
 _xor: Any = np.bitwise_xor.reduce
+
+
+def _assert(condition: Any, message: str) -> None:
+    """AssertionError with the ``message`` unless the condition holds; one with ``__torch_function__`` is asked."""
+    if has_torch_function((condition,)):
+        handle_torch_function(_assert, (condition,), condition, message)
+    elif not condition:
+        raise AssertionError(message)
 
 
 def _assert_async(input: Any, assert_msg: str = "") -> None:

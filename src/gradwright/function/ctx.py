@@ -334,9 +334,9 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
         elif node._needs[i]:
             if r is not None:
                 if not isinstance(r, TensorBase):
-                    raise RuntimeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}, of "
-                                    f"{node._argument(i)!r}; backward is at {node._written('backward')}: "
-                                    "return a tensor, such as gradwright.as_tensor() makes of it")  # fmt: skip
+                    raise RuntimeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}, "
+                                       f"of {node._argument(i)!r}; backward is at {node._written('backward')}: "
+                                       "return a tensor, such as gradwright.as_tensor() makes of it")  # fmt: skip
                 if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
                     r = _fitted(node, i, r, *meta)
             elif routing.get() is None or node._asked()[i]:

@@ -123,6 +123,8 @@ def _values(args: Any, kwargs: Any) -> Iterator[Any]:
 
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, as the arguments' classes have it; TypeError if none of them can."""
+    if len(args) == 2 and type(args[1]) in (list, tuple) and getattr(func, "__name__", "") == "einsum":
+        args = (args[0], *args[1])  # PyTorch's spreads them before it asks
     classes: list[type] = []
     functions: list[Any] = []
     for value in _values(args, kwargs):

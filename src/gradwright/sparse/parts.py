@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from operator import index as whole
 from typing import Any
 
@@ -21,6 +22,38 @@ class Parts:
 
     def _made(self, at: Any, held: Any, shape: Any, coalesced: bool) -> Any:
         return type(self)(at, held, shape, coalesced)  # type: ignore[call-arg]
+
+    def _nnz(self) -> int:
+        return int(self._at.shape[1])
+
+    def _indices(self) -> Any:
+        return self._at
+
+    def _values(self) -> Any:
+        return self._held
+
+    def _coalesced_(self, coalesced: bool) -> Any:
+        """Say whether the indices are in order and differ; RuntimeError if that is said and they are not so."""
+        if coalesced:
+            self._checked_order("_coalesced_(True)")
+        self._sorted = coalesced
+        return self
+
+    def _checked_order(self, who: str) -> None:
+        places = self._places()
+        if not bool((places[1:] > places[:-1]).all()):
+            raise RuntimeError(f"{who} says that indices are in order and differ, but these do not: "
+                               "leave it out, or call coalesce()")  # fmt: skip
+
+    def _places(self) -> Any:
+        """The indices as numbers of entries, row by row."""
+        sizes = self.shape[: len(self._at)]
+        if prod(sizes) >= 2**63:
+            raise RuntimeError(f"a sparse tensor of size {tuple(self.shape)} has more places than int64 can number")
+        place = self._at.new_zeros(self._nnz())
+        for row, size in zip(self._at, sizes, strict=True):
+            place = place * size + row
+        return place
 
     def select(self, dim: int, index: int) -> Any:
         """What lies at ``index`` of a dim, which is gone; a `Tensor` if no indexed dim is left."""

@@ -104,15 +104,6 @@ class SparseTensor(Parts):
         """Whether its indices are known to be in order, each there once."""
         return self._sorted
 
-    def _nnz(self) -> int:
-        return int(self._at.shape[1])
-
-    def _indices(self) -> Any:
-        return self._at
-
-    def _values(self) -> Any:
-        return self._held
-
     def indices(self) -> Any:
         """The indices (dims, n), in order; RuntimeError unless it is coalesced."""
         return self._once("indices")._at
@@ -153,16 +144,6 @@ class SparseTensor(Parts):
         """Other values at the same indices."""
         shape = (*self.shape[: self.sparse_dim()], *values.shape[1:])
         return SparseTensor(self._at, values, shape, self._sorted if coalesced is None else coalesced)
-
-    def _places(self) -> Any:
-        """The indices as numbers of entries, row by row."""
-        sizes = self.shape[: self.sparse_dim()]
-        if math.prod(sizes) >= 2**63:
-            raise RuntimeError(f"a sparse tensor of size {tuple(self.shape)} has more places than int64 can number")
-        place = self._at.new_zeros(self._nnz())
-        for row, size in zip(self._at, sizes, strict=True):
-            place = place * size + row
-        return place
 
     def coalesce(self) -> SparseTensor:
         """The same with its indices in order, each once, and the values of each place added up."""
@@ -217,6 +198,7 @@ class SparseTensor(Parts):
         return self if self.ndim < 2 else self.transpose(0, 1)
 
     T = property(t)
+    mT = property(lambda self: self.transpose(-2, -1))  # noqa: N815 - PyTorch's name
 
     # -- arithmetic --
 
@@ -373,10 +355,7 @@ def sparse_coo_tensor(indices: TensorLike, values: TensorLike = None, size: Sequ
         held = held.detach().clone().requires_grad_()
     made = SparseTensor(at, held, shape, bool(is_coalesced))
     if is_coalesced:
-        places = made._places()
-        if not bool((places[1:] > places[:-1]).all()):
-            raise RuntimeError("sparse_coo_tensor(): is_coalesced=True says that indices are in order and differ, but "
-                               "these do not: leave it out, or call coalesce()")  # fmt: skip
+        made._checked_order("sparse_coo_tensor(): is_coalesced=True")
     return made
 
 

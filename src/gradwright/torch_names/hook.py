@@ -197,7 +197,9 @@ def _served(module: str, name: str, value: Any) -> Any:
     if not isinstance(value, FunctionType) or _source(module) not in ASKING_MODULES or name in SILENT:
         return value
     takes = module in WITH_OUT and name in table()[f"{module}:out"].public
-    return serving(value, taking_out(value, name) if takes else value, name)
+    served = serving(value, taking_out(value, name) if takes else value, name)
+    served.__module__, served.__qualname__ = module, name  # where it is found again
+    return served
 
 
 def _public(source: ModuleType) -> dict[str, Any]:

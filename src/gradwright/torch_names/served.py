@@ -50,6 +50,10 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "amp", "compiler", "distributed", "fx", "futures", "hub", "jit", "library", "multiprocessing", "ops", "overrides",
     "testing", "types",
 )} | {
+    **{f"torch.fx.{name}": f"gradwright.around.fx.{name}" for name in (
+        "graph", "graph_module", "interpreter", "node", "proxy",
+    )},
+    "torch.fx._symbolic_trace": "gradwright.around.fx.tracer",
     "torch.nn.utils.stateless": "gradwright.nn.stateless",
     "torch.nn.modules": "gradwright.nn", "torch.nn.modules.utils": "gradwright.nn.modules.utils",
     "torch._C": "gradwright.around.inside", "torch.cuda.nvtx": "gradwright.around.nvtx",
@@ -111,7 +115,8 @@ MORE = {
             "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine",
         )},
         **{name: f"gradwright.around.seldom:{name}" for name in (
-            "_assert_async", "hash_tensor", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy",
+            "_assert", "_assert_async", "hash_tensor", "lobpcg", "native_norm", "view_as_complex_copy",
+            "view_as_real_copy",
         )},
         **{name: f"gradwright.around.storages:{name}" for name in (
             "BoolStorage", "ByteStorage", "CharStorage", "DoubleStorage", "FloatStorage", "IntStorage", "LongStorage",
