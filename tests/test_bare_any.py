@@ -27,7 +27,7 @@ REASONS = {
     "an array namespace, of whichever library":
         "testing.check_portable",
     "what a tensor is made of: numbers, lists of them to any depth, arrays of any library":
-        "tensor as_tensor Tensor.new_tensor from_dlpack frombuffer xp.asarray around.testing.assert_allclose "
+        "tensor as_tensor Tensor.new_tensor from_dlpack frombuffer xp.asarray testing.assert_allclose "
         "sparse_coo_tensor",
     "nested data of the user's":
         "load distributed. utils.data.default_ utils.data.dataset. nn.ParameterDict",

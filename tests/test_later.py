@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import gradwright as gw
-from gradwright.later import nearest
+from gradwright.later import SURROUNDINGS, nearest
 from gradwright.nn.functional import aten, top
 
 LOADED = {
@@ -146,3 +146,18 @@ def test_a_name_like_no_other_is_told_none() -> None:
     with pytest.raises(AttributeError, match=r"^gradwright has no 'qqqq'$"):
         gw.qqqq
     assert nearest("__wrapped__", ["__wrapped"]) == ""
+
+
+@pytest.mark.parametrize("ask", [lambda: gw.amp, lambda: gw.jit.script, lambda: gw.autograd.profiler,
+                                 lambda: gw.backends.cudnn.benchmark])
+def test_what_only_programs_for_pytorch_have_is_told_from_a_typo(ask: Any) -> None:
+    with pytest.raises(AttributeError, match=r"has no '\w+'; that is torch\.[\w.]+: `gradwright run`, or `import grad"):
+        ask()
+    with pytest.raises(AttributeError, match=r"^gradwright.backends has no 'cudann'$"):
+        gw.backends.cudann
+
+
+def test_they_have_all_of_it() -> None:
+    program = f"import gradwright.as_torch\n{'; '.join(f'import {path}' for path in sorted(SURROUNDINGS))}"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr

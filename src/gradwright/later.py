@@ -11,6 +11,14 @@ from typing import Any
 _Functions = tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 
+SURROUNDINGS = frozenset(f"torch.{name}" for name in (
+    "accelerator", "amp", "autograd.profiler", "backends.cudnn", "backends.cuda", "backends.mkl", "backends.mkldnn",
+    "backends.mps", "compiler", "cpu", "futures", "fx", "hub", "jit", "library", "mps", "multiprocessing",
+    "nn.attention", "overrides", "types", "version",
+))  # fmt: skip
+"""Modules of PyTorch's that are served to programs which import torch, and not under gradwright's own name."""
+
+
 def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _Functions:
     """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import later the module that holds it.
 
@@ -23,7 +31,7 @@ def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> 
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            mend = below(module, name, offered()) or nearest(name, offered())
+            mend = surroundings(module, name) or below(module, name, offered()) or nearest(name, offered())
             raise AttributeError(f"{module} has no {name!r}{mend}", name=name)
         found = import_module(home)
         scope[name] = found if home == f"{module}.{name}" else getattr(found, name)
@@ -34,6 +42,13 @@ def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> 
         return sorted({*scope.get("__all__", ()), *public, *beside, *(name for name in scope if name.startswith("__"))})
 
     return find, offered
+
+
+def surroundings(module: str, name: str) -> str:
+    """Where a module of PyTorch's surroundings is, whose names are gradwright's only in programs that say torch."""
+    path = f"torch{module.removeprefix('gradwright')}.{name}"
+    say = "`gradwright run`, or `import gradwright.as_torch` as the first line of the program, has it"
+    return f"; that is {path}: {say}" if path in SURROUNDINGS else ""
 
 
 def below(module: str, name: str, names: Iterable[str]) -> str:

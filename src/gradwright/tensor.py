@@ -363,7 +363,10 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     __pow__ = e.pow
     __matmul__ = m.matmul
     __neg__ = e.neg
-    __abs__ = e.abs
+    if TYPE_CHECKING:
+        def __abs__(self) -> Tensor: ...  # abs() wants no less
+    else:
+        __abs__ = e.abs
     __eq__: Binary = operator(piecewise.equal)  # type: ignore[assignment]
     __ne__: Binary = operator(piecewise.not_equal)  # type: ignore[assignment]
     __lt__ = operator(piecewise.less)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from gradwright.later import surroundings
 
 EXTRAS = (
     "argselect", "argtop", "at", "batch_last", "bincount", "conj", "einsum", "exp2", "fmod", "frexp", "gcd",
@@ -20,6 +22,11 @@ EXTRAS = (
     "unindex", "unstride", "unwindows", "view_as_complex", "view_as_real", "weigh_windows", "windows", "write_view",
     "zero", "zeros_like",
 )  # the `_like`s take a shape; `conj` takes real arrays too
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(f"{__name__} has no {name!r}{surroundings(__name__, name)}", name=name)
 
 
 @dataclass(frozen=True, eq=False)

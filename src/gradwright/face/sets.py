@@ -23,7 +23,7 @@ from gradwright.reading.require import within
 from gradwright.reading.torch import NUMBER, numpy_names, one_dim, operands, tensor_arg, tensor_list, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import Number, Tensor
 
 __all__ = [
     "bincount", "bucketize", "cartesian_prod", "combinations", "isin", "searchsorted", "unique", "unique_consecutive",
@@ -67,7 +67,8 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     )
 
 
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False,
+         invert: bool = False) -> Tensor:  # fmt: skip
     """For each entry of ``elements`` whether it is among ``test_elements``; one of the two may be a number."""
     if not any(isinstance(v, TensorBase) for v in (elements, test_elements)):
         raise TypeError(f"isin(): one of the two must be a Tensor, but got {kind(elements)} and {kind(test_elements)}")
@@ -75,7 +76,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
     return apply(_sets.isin, given, {"assume_unique": assume_unique, "invert": invert})
 
 
-def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: bool = False, right: bool = False,
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None) -> Tensor:  # fmt: skip
     """Where in the last dim of ``sorted_sequence`` each entry of ``input`` would go, to the left of equals or right.
 
@@ -96,7 +97,7 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: bool = Fa
     return _found("searchsorted", edges, input, out_int32, right or side == "right")
 
 
-def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket between 1-d ``boundaries`` that each entry of ``input`` falls into."""
     edges = tensor_arg("bucketize", boundaries, "boundaries", 2)
     if edges.array.ndim != 1:

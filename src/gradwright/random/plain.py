@@ -81,6 +81,10 @@ def randint(high: int, size: Sequence[int], /, *, generator: Generator | None = 
 def randint(low: int, high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: DType = None,
             device: DeviceLike = None, requires_grad: bool = False,
             **memory: Unpack[Memory]) -> Tensor: ...  # fmt: skip
+@overload
+def randint(*, high: int, size: Sequence[int], generator: Generator | None = None, dtype: DType = None,
+            device: DeviceLike = None, requires_grad: bool = False,
+            **memory: Unpack[Memory]) -> Tensor: ...  # fmt: skip
 def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
             dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
             **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
