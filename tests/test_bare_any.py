@@ -27,10 +27,10 @@ REASONS = {
     "an array namespace, of whichever library":
         "testing.check_portable",
     "what a tensor is made of: numbers, lists of them to any depth, arrays of any library":
-        "tensor as_tensor Tensor.new_tensor from_dlpack frombuffer xp.asarray testing.assert_allclose "
+        "tensor as_tensor asarray Tensor.new_tensor from_dlpack frombuffer xp.asarray testing.assert_allclose "
         "sparse_coo_tensor",
     "nested data of the user's":
-        "load distributed. utils.data.default_ utils.data.dataset. nn.ParameterDict",
+        "load around.fx. distributed. utils.data.default_ utils.data.dataset. nn.ParameterDict",
     "containers of tensors to any depth, as the user's function takes and returns them":
         "func. vmap autograd.functional.jacobian "
         "utils.checkpoint.checkpoint_sequential autograd.why_none viz.explore viz.plot_jacobian",

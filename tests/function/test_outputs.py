@@ -209,5 +209,5 @@ def test_an_array_from_backward_is_told_what_to_return():
         def backward(ctx, g):
             return g.numpy() * 2
 
-    with pytest.raises(TypeError, match=r"got ndarray.*, of 'x'; backward is at .*: return a tensor, such as"):
+    with pytest.raises(RuntimeError, match=r"got ndarray.*, of 'x'; backward is at .*: return a tensor, such as"):
         OfArrays.apply(gw.ones(2, requires_grad=True)).sum().backward()
