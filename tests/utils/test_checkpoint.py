@@ -285,3 +285,28 @@ def test_sequential_runs_again_all_but_the_last_piece(T):
     steps = [Counted(T.sin) for _ in range(7)]
     module(T).checkpoint_sequential(steps, 3, vector(T), use_reentrant=False).sum().backward()
     assert [s.calls for s in steps] == [2, 2, 2, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("device", ["cpu", "jax:0"])
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_on_devices_it_runs_and_says_what_has_changed(device, reentrant):
+    pytest.importorskip("jax")
+    start = gradwright.ones(2, 3, device=device, requires_grad=True)
+    w = gradwright.ones(3, 3, device=device, requires_grad=True)
+    run = gradwright.utils.checkpoint.checkpoint
+
+    def function(x):
+        return (x @ w).sin() * x
+
+    for changed in (False, True):
+        x = start * 2
+        start.grad = None
+        out = run(function, x, use_reentrant=reentrant).sum()
+        if changed:
+            w.data = w.data + 1
+            with pytest.raises(gradwright.utils.checkpoint.CheckpointError, match="has been changed"):
+                out.backward()
+        else:
+            out.backward()
+            (expected,) = gradwright.autograd.grad(function(start * 2).sum(), start)
+            close(start.grad.cpu(), expected.cpu())

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine.base import TensorBase
-from gradwright.engine.memory import content, owner, refill, root, unwritten
+from gradwright.engine.memory import content, is_kept, owner, refill, root, unwritten, whole
 from gradwright.engine.node import AccumulateGrad, ticket
 from gradwright.engine.saved_hooks import Packing
 from gradwright.engine.source_line import Place, here
@@ -52,7 +52,7 @@ class Surroundings(Watch):
     def __init__(self, function: Any, given: dict[Any, Any], preserves: bool) -> None:
         self.start = ticket()
         self.function = function
-        self.read: dict[int, tuple[list[Any], weakref.ref[Any], int]] = {}
+        self.read: dict[int, tuple[list[Any], weakref.ref[Any], int, tuple[weakref.ref[Any], ...]]] = {}
         self.written: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self.moved: dict[int, tuple[list[Any], weakref.ref[Any]]] = {}
         self.nodes: dict[int, tuple[weakref.ref[Any], Any]] = {}
@@ -90,7 +90,7 @@ class Surroundings(Watch):
         for t in tensors:
             node, counter = t._node, t._counter
             if (node is None or node._seq < self.start) and id(counter) not in self.read:
-                self.read[id(counter)] = counter, weakref.ref(owner(t)), noted(counter[0])
+                self.read[id(counter)] = counter, weakref.ref(owner(t)), noted(counter[0]), _arrays(t)
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         self.used([t for t in inputs if isinstance(t, TensorBase)])  # a Function's
@@ -203,12 +203,15 @@ class Again(Watch):
                     raise self.told(f"{first.name(t)}, which the function uses now, was not there or had other memory "
                                     f"in the forward pass.{_mend()}")  # fmt: skip
                 continue
-            counter, ref, version = found
+            counter, ref, version, arrays = found
             held = owner(t)
             then = ref()
             if isinstance(then, TensorBase):
                 then = owner(then)  # it may have begun to share its memory
-            if id(held) not in first.written and (then is not held or counter[0] != version):
+            moved = then is not held
+            if arrays:
+                moved = t.array is not arrays[0]() and (moved or whole(t) is not arrays[1]())
+            if id(held) not in first.written and (moved or counter[0] != version):
                 place = written_at(counter, int(version)) or "a line that is not known"
                 raise self.told(f"{first.name(t)}, which the function uses, has been changed since the forward pass."
                                 f"\n  changed at {place}{_mend()}")  # fmt: skip
@@ -230,6 +233,11 @@ class Aside(Packing):
 
     def replaced(self, owner: Any, entry: tuple[Any, ...], out: bool) -> Any:
         return self.first.aside(entry)
+
+
+def _arrays(t: Any) -> tuple[weakref.ref[Any], ...]:
+    """What a tensor shows, and its whole memory, where arrays are not written but exchanged: what is saved is these."""
+    return (weakref.ref(t.array), weakref.ref(whole(t))) if is_kept(t.array) else ()
 
 
 def _mend() -> str:

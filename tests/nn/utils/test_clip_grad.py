@@ -123,3 +123,19 @@ def test_tied_weights_of_a_model_count_once():
     both = [*encoder.parameters(), *decoder.parameters()]
     assert gw.nn.utils.clip_grad_norm_(both, 1.0).item() == pytest.approx(truth, rel=1e-6)
     assert encoder.weight.grad.square().sum().item() == pytest.approx(1.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("p", [2.0, 1.0, math.inf])
+def test_gradients_on_several_devices_have_one_norm(p):
+    pytest.importorskip("jax")
+    alone = [gw.full((2,), 3.0, requires_grad=True) for _ in range(3)]
+    apart = [gw.full((2,), 3.0, device=name, requires_grad=True) for name in ("cpu", "jax:0", "jax:1")]
+    found = []
+    for weights in (alone, apart):
+        for w in weights:
+            (w * w).sum().backward()
+        found.append(gw.nn.utils.clip_grad_norm_(weights, 1.0, p).item())
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+    assert [str(w.grad.device) for w in apart] == ["cpu", "jax:0", "jax:1"]
+    for a, b in zip(alone, apart, strict=True):
+        np.testing.assert_allclose(b.grad.cpu().numpy(), a.grad.numpy(), rtol=1e-6)

@@ -20,7 +20,7 @@ from gradwright.tensor import Tensor
 @no_grad()
 def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """The norm of all tensors' elements together, as a 0-d tensor: (sum_i abs(x_i)**p)**(1/p).
+    """The norm of all tensors' elements together, 0-d, on the device of the first: (sum_i abs(x_i)**p)**(1/p).
 
     Args:
         tensors: a tensor or several; one that is there twice counts once (in PyTorch twice).
@@ -35,13 +35,13 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
     held = _each_once(tensors)
     if not held:
         return creation.tensor(0.0)
-    p = float(norm_type)
-    if p == 2 and all(t.dtype in _PLAIN for t in held):
+    p, first = float(norm_type), held[0].device
+    if p == 2 and all(t.dtype in _PLAIN and (t.device is first or t.device == first) for t in held):
         total = wrap(quietly(_length, [t.array if t._view is None else t.detach().array for t in held]))
     else:
         norms = [linalg.vector_norm(t.detach(), p) for t in held]
         dtype = reduce(dtypes.promote_types, [n.dtype for n in norms])
-        total = linalg.vector_norm(stack([n.to(dtype) for n in norms]), p)
+        total = linalg.vector_norm(stack([n.to(first, dtype) for n in norms]), p)
     if error_if_nonfinite:
         require(total.isfinite().array, (
             f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
@@ -81,7 +81,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     if backends.namespace(coefficient.array).may_hold(~(coefficient.array >= 1)):
         coefficient = coefficient.clamp(max=1.0)
         for grad in _gradients(parameters):
-            grad.mul_(coefficient)
+            grad.mul_(coefficient.to(grad.device))
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,

@@ -134,6 +134,7 @@ class _Observer:
                 then(self.found.result)
             finally:
                 sys.settrace(before)
+            self.calls.returned(self.found.result)
             if _grad_mode() != mode:
                 self.refuse("the step leaves the grad mode or inference mode changed. Change it by a `with` block.")
         finally:
@@ -162,8 +163,7 @@ class _Observer:
             self.reads.known(value)
 
     def finish(self) -> None:
-        """Look at the result, and ask all guards again: the step itself may have changed what it read."""
-        self.calls.returned(self.found.result)
+        """Ask all guards again: the step itself may have changed what it read."""
         self.found.guards = self.reads.guards
         for guard in self.reads.guards:
             if not guard.holds():

@@ -7,22 +7,32 @@ from typing import Any
 
 from gradwright.transform.program.node import HOST
 from gradwright.transform.program.tracing.traced import Notes
+from gradwright.transform.program.tracing.untraceable import Untraceable
 
 
 class Drawing:
-    """NumPy's generator in a trace: what it draws is drawn anew at every call."""
+    """NumPy's generator in a trace: what it draws is drawn anew at every call.
 
-    def __init__(self, notes: Notes, source: Any) -> None:
-        self._notes, self._source = notes, source
+    ``left`` are the states in which sources were after their last draw. In another state the next one is a draw of the
+    same numbers once more, as a checkpointed function's: `Untraceable`.
+    """
+
+    def __init__(self, notes: Notes, source: Any, left: dict[Any, Any]) -> None:
+        self._notes, self._source, self._left = notes, source, left
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
 
         def draw(*args: Any, **kwargs: Any) -> Any:
+            source, left = self._source, self._left
+            if source.get_state() != left.get(source, source.get_state()):
+                raise Untraceable("random numbers are drawn from a state that was set in the step, as those of a "
+                                  "checkpointed function are in its second run")  # fmt: skip
             values = [self._notes.noted(a) for a in args]
             call = Draw(self._source, name, kwargs)
             value = call(*[v.value if hasattr(v, "value") else v for v in values])
+            left[source] = source.get_state()
             return self._notes.hold(self._notes.enter(HOST, (call, *values), {}, value), value)
 
         return draw

@@ -178,6 +178,7 @@ class Trace(Follows):
         self.units: list[Unit] = []
         self.settings: dict[tuple[int, str, int | None], Setting] = {}
         self.sources: dict[Any, bytes] = {}
+        self._left: dict[Any, bytes] = {}
         self.states: dict[int, State] = {}
         self._places: dict[tuple[Any, ...], Unit] = {}
 
@@ -263,7 +264,7 @@ class Trace(Follows):
     def drawing(self, source: Any) -> Any:
         """What draws from a source, noted."""
         self.sources.setdefault(source, source.get_state())
-        return Drawing(self.notes, source)
+        return Drawing(self.notes, source, self._left)
 
     def unguarded(self, guards: Sequence[Guard]) -> list[Guard]:
         """Those that are not about numbers that are read at every call."""
