@@ -96,7 +96,7 @@ def test_what_has_no_hash(torch, shape, options, error):
 def test_assertions_are_made_or_asked(T):
     check = seldom._assert if T is gw else T._assert
     check(T.tensor(1.0) > 0, "fine")
-    with pytest.raises(AssertionError, match="^not so$"):
+    with pytest.raises(AssertionError, match=r"^not so$"):
         check(T.tensor(1.0) < 0, "not so")
 
     class Asked:
