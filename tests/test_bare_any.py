@@ -18,7 +18,7 @@ SOURCE = Path(gradwright.__file__).parents[1]
 
 REASONS = {
     "what stands for a name of PyTorch's surroundings takes what PyTorch's takes, and leaves it unread":
-        "around.amp. around.compiler. around.cuda_amp. around.jit. around.library. around.overrides. "
+        "around.amp. around.compiler. around.cuda_amp. around.fx. around.jit. around.library. around.overrides. "
         "around.types.Storage cond while_loop wait sym_ set_autocast_dtype set_default_tensor_type "
         "cuda.get_device_properties distributions.constraints. nn.SyncBatchNorm nn.DataParallel "
         "nn.parallel.data_parallel autograd.Variable TypedStorage UntypedStorage "
