@@ -65,3 +65,7 @@ def test_vmap_by_its_older_name(T):
     vmap = private._vmap if T is gw else importlib.import_module("torch._vmap_internals")._vmap
     dot = vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))
     assert dot(T.ones(2, 3), T.tensor([1.0, 2.0, 3.0])).tolist() == [6, 6]
+
+
+def test_nothing_is_compiled_by_pytorch(T):
+    assert not (private if T is gw else importlib.import_module("torch._utils")).is_compiling()

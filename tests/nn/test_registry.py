@@ -256,3 +256,12 @@ def test_a_property_that_fails_says_why():
 
     with pytest.raises(AttributeError, match="'Broken' object has no attribute 'nowhere'"):
         Broken().width
+
+
+def test_sparse_buffers(T):
+    m = T.nn.Module()
+    m.register_buffer("a", T.eye(2).to_sparse())
+    assert m.double().a.dtype is T.float64
+    assert m.state_dict()["a"].to_dense().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(TypeError, match="cannot assign 'float' object to buffer 'b'"):
+        m.register_buffer("b", 1.0)

@@ -87,3 +87,8 @@ def test_one_gradient_will_do():
     optimizer = gw.optim.SGD([{"params": model[0].parameters()}, {"params": model[1].parameters()}], lr=0.1)
     model[1](gw.ones(1, 2)).sum().backward()
     optimizer.step()
+
+
+def test_a_step_may_ask_whether_it_is_captured(T):
+    optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=0.1)
+    assert optimizer._cuda_graph_capture_health_check() is None

@@ -7,9 +7,9 @@ from pyro.ops.welford import WelfordCovariance
 
 out = {}
 x = rand(5, 4).requires_grad_()
-for name, t in [("iaf", T.affine_autoregressive(4, hidden_dims=[8])), ("planar", T.planar(4)), ("radial", T.radial(4)),
+for name, t in [("planar", T.planar(4)), ("radial", T.radial(4)),
                 ("spline", T.spline(4, count_bins=4)), ("coupling", T.affine_coupling(4, hidden_dims=[8])),
-                ("householder", T.householder(4, 2)), ("sylvester", T.sylvester(4)), ("poly", T.polynomial(4)),
+                ("householder", T.householder(4, 2)), ("sylvester", T.sylvester(4)),
                 ("conv", T.matrix_exponential(4)), ("batchnorm", T.BatchNorm(4))]:  # fmt: skip
     if isinstance(t, torch.nn.Module):
         fill(t, 0.2)

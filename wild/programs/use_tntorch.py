@@ -2,7 +2,7 @@ import tntorch as tn
 import torch
 from help import rand, show
 
-full = rand(4, 5, 6, dtype=torch.float64)
+full = rand(4, 5, 6)
 t = tn.Tensor(full, ranks_tt=3)
 c, k = tn.Tensor(full, ranks_cp=2), tn.Tensor(full, ranks_tucker=2)
 a = tn.Tensor([rand(1, 4, 2).requires_grad_(), rand(2, 5, 2).requires_grad_(), rand(2, 6, 1).requires_grad_()])

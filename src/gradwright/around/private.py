@@ -17,7 +17,8 @@ from gradwright.func import vmap
 __all__ = [
     "Final", "Future", "_flatten_dense_tensors", "_overload", "_overload_method",
     "_unflatten_dense_tensors", "_unsafe_preserve_version_counter", "boolean_dispatch", "container_abcs",
-    "export", "ignore", "inf", "is_scripting", "set_multithreading_enabled", "string_classes", "unused",
+    "export", "ignore", "inf", "is_compiling", "is_scripting", "set_multithreading_enabled", "string_classes",
+    "unused",
 ]  # fmt: skip
 
 inf = float("inf")
@@ -47,6 +48,11 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
     if allow_none_pass_through:
         raise TypeError("_vmap(allow_none_pass_through=True): each result of a batch must be a tensor here, not None")
     return vmap(func, in_dims, out_dims)
+
+
+def is_compiling() -> bool:
+    """Whether PyTorch's compiler goes through this: never."""
+    return False
 
 
 def _is_checkpoint_valid() -> bool:

@@ -16,6 +16,7 @@ from gradwright.methods.storage import TypedStorage, UntypedStorage
 if TYPE_CHECKING:
     from gradwright._typing import DeviceLike, DType, Ints, MemoryFormat, Tensor
     from gradwright.sparse import SparseTensor
+    from gradwright.sparse.rows import SparseRows
 
 
 class _Never(Protocol):
@@ -120,6 +121,15 @@ class Asked:
     def to_sparse_coo(self) -> SparseTensor:
         """`to_sparse`."""
         return self.to_sparse()
+
+    def to_sparse_csr(self, dense_dim: int | None = None) -> SparseRows:
+        """`to_sparse` of a matrix, stored by rows.
+
+        >>> import gradwright as gw
+        >>> gw.eye(2).to_sparse_csr().crow_indices()
+        tensor([0, 1, 2])
+        """
+        return import_module("gradwright.sparse.rows").by_rows(self.to_sparse())  # not loaded with the rest
 
     def sparse_mask(self, mask: SparseTensor) -> SparseTensor:
         """A sparse tensor of the entries where ``mask``, a sparse tensor of the same size, has some; recorded.

@@ -70,7 +70,7 @@ class Registry:
         Raises TypeError unless it is a Tensor or None, KeyError for a name that is taken, empty or has a dot.
         """
         own = self._vacant("buffer", name)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not isinstance(tensor, Tensor) and not hasattr(type(tensor), "to_sparse_csr"):
             raise TypeError(
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )

@@ -1,4 +1,4 @@
-"""A step without any gradient, which changes nothing and is hardly meant."""
+"""Steps of which there is little to say: without any gradient, which is hardly meant, and without CUDA graphs."""
 
 from __future__ import annotations
 
@@ -33,3 +33,10 @@ def warn_if_idle(optimizer: Any) -> None:
             "loss.backward() before it, and zero_grad() not between the two; and see that the parameters are those "
             "that the loss was computed with (autograd.why_none(parameter, loss) says what cuts them off)."
         )
+
+
+class Uncaptured:
+    """What steps written after PyTorch's ask of CUDA graphs first."""
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing: no step is captured here."""

@@ -19,7 +19,7 @@ from gradwright.engine.hooks import Registry, RemovableHandle, add
 from gradwright.engine.mode import inside, resumed
 from gradwright.engine.watch import used
 from gradwright.errors import kind
-from gradwright.optim.idle import nodes_made, warn_if_idle
+from gradwright.optim.idle import Uncaptured, nodes_made, warn_if_idle
 from gradwright.tensor import Tensor
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
@@ -52,7 +52,7 @@ class _Required:
 required = _Required()
 
 
-class Optimizer:
+class Optimizer(Uncaptured):
     """What all optimisers share. A subclass defines `step`.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from math import prod
 from operator import index as whole
 from typing import Any
@@ -54,6 +55,10 @@ class Parts:
         for row, size in zip(self._at, sizes, strict=True):
             place = place * size + row
         return place
+
+    def to_sparse_csr(self, dense_dim: int | None = None) -> Any:
+        """The same matrix, stored by rows."""
+        return import_module("gradwright.sparse.rows").by_rows(self)  # which is derived from this
 
     def select(self, dim: int, index: int) -> Any:
         """What lies at ``index`` of a dim, which is gone; a `Tensor` if no indexed dim is left."""

@@ -127,9 +127,11 @@ MORE = {
         **{name: f"gradwright.sparse.products:{name}" for name in (
             "dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm",
         )},
+        "sparse_csr_tensor": "gradwright.sparse.rows:sparse_csr_tensor",
         "_disable_dynamo": "gradwright.around.compiler:disable",
         "DisableTorchFunction": "gradwright.methods.subclasses:DisableTorchFunction",
     },
+    "torch.sparse": {"check_sparse_tensor_invariants": "gradwright.sparse.rows:check_sparse_tensor_invariants"},
     "torch.fft": {"Tensor": "gradwright.tensor:Tensor"},
     "torch.func": {"rearrange": "gradwright.around.rearrange:rearrange"},
     "torch._C": {"_AutoDispatchBelowAutograd": "gradwright.around.schemas:AutoDispatchBelowAutograd"},
