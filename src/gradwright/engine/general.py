@@ -76,7 +76,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
             result = op.unheard(xp, *arrays, **static)
         else:
             result = computed(op, xp, *arrays, **static)
-        if op.rows and xp is _NUMPY:
+        if op.rows and level is None and xp is _NUMPY:
             result = in_rows(result)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
