@@ -76,8 +76,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
             result = op.unheard(xp, *arrays, **static)
         else:
             result = computed(op, xp, *arrays, **static)
-        if op.rows and level is None and xp is _NUMPY:
-            result = in_rows(result)
+        if op.rows and level is None:
+            result = in_rows(result, xp)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:
@@ -107,15 +107,24 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     return out
 
 
-def in_rows(result: Any) -> Any:
-    """A result, or the first of several, as an array whose memory goes row by row."""
+_NUMPY = numpy_backend.namespace
+
+
+def in_rows(result: Any, xp: Any = _NUMPY) -> Any:
+    """A result, or the first of several, as an array whose memory goes row by row, where it has such."""
     if result.__class__ is list:
-        return [in_rows(result[0]), *result[1:]]
-    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+        return [in_rows(result[0], xp), *result[1:]]
+    if result.__class__ is np.ndarray:
+        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    step = getattr(result, "itemsize", 0)
+    for n, stride in zip(reversed(result.shape), reversed(getattr(result, "strides", ())), strict=False):
+        if stride != step and n > 1:
+            return xp.asarray(result, copy=True)
+        step *= n
+    return result
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
-_NUMPY = numpy_backend.namespace
 
 
 def _attach(node: Any, out: Any) -> None:
