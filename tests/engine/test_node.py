@@ -180,6 +180,7 @@ def test_saved_values_can_be_looked_at(leaf):
     assert power._saved_exponent == 3
     assert exponential.grad_fn._saved_result.tolist() == exponential.tolist()
     assert exponential.grad_fn._saved_result.grad_fn is exponential.grad_fn
+    assert total._saved_self_sym_sizes == x.view(2, 1).grad_fn._saved_self_sym_sizes == (2,)
     assert "_saved_other" in dir(product)
     with pytest.raises(AttributeError, match="_saved_nonsense"):
         product._saved_nonsense

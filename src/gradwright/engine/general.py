@@ -76,13 +76,13 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
             result = op.unheard(xp, *arrays, **static)
         else:
             result = computed(op, xp, *arrays, **static)
+        if op.rows and level is None:
+            result = in_rows(result, xp)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:
         own = (op.forward.__module__ or "").startswith("gradwright.")  # whose failures are all in what is said of them
         raise explained(op, inputs, static, e) from (None if own else e)
-    if op.rows:
-        result = [in_rows(r) for r in result] if op.several else in_rows(result)
     hold = wrap if level is None else over
     out: Any = [hold(r) for r in result] if op.several else hold(result)
     if op.kind == "view":
@@ -107,13 +107,24 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     return out
 
 
-_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _NUMPY = numpy_backend.namespace
 
 
-def in_rows(a: Any) -> Any:
-    """A NumPy array as it lies row by row; any other as it is."""
-    return np.ascontiguousarray(a) if a.__class__ is np.ndarray and not a.flags.c_contiguous else a
+def in_rows(result: Any, xp: Any = _NUMPY) -> Any:
+    """A result, or several, as arrays whose memory goes row by row, where they have such."""
+    if result.__class__ is list:
+        return [in_rows(one, xp) for one in result]
+    if result.__class__ is np.ndarray:
+        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    step = getattr(result, "itemsize", 0)
+    for n, stride in zip(reversed(result.shape), reversed(getattr(result, "strides", ())), strict=False):
+        if stride != step and n > 1:
+            return xp.asarray(result, copy=True)
+        step *= n
+    return result
+
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def _attach(node: Any, out: Any) -> None:

@@ -44,9 +44,9 @@ from gradwright.op import Op
 from gradwright.ops.piecewise import switched
 from gradwright.ops.shape import sum_to
 
-# How PyTorch calls saved values: `_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`.
+# How PyTorch calls saved values: `_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`, `_saved_self_sym_sizes`.
 SAVED_AS = {"x": "self", "y": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "indices": "index",
-            "places": "indices"}  # fmt: skip
+            "places": "indices", "x_shape": "self_sym_sizes", "y_shape": "other_sym_sizes"}  # fmt: skip
 
 
 class OpNode(Node):

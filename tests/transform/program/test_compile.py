@@ -141,3 +141,16 @@ def test_a_compiled_method_is_copied_with_its_object(copied):
         assert one.fast(x).tolist() == [1.0, 2.0]
     assert other.fast.explain().traced == [""]
     assert (one.fast.__name__, one.fast.__doc__) == ("slow", "Twice.")
+
+
+def test_what_lies_row_by_row_in_eager_runs_can_be_viewed_in_a_program_too():
+    def step(x):
+        turned = x.permute(2, 0, 1)
+        total = turned.softmax(1).view(-1) + turned.cumsum(1).view(-1)
+        return total.square().sum() + turned.sum(1).view(-1).sin().sum()
+
+    compiled = gw.compile(step, fullgraph=True)
+    for k in range(3):
+        x = (gw.arange(24, dtype=gw.float64).reshape(2, 3, 4) + k).requires_grad_()
+        assert gw.allclose(compiled(x), step(x))
+    assert "1 program" in str(compiled.explain())
