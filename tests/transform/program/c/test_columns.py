@@ -55,6 +55,14 @@ def laid(x: Any, how: int) -> Any:
     return x
 
 
+def operands(lattice: Lattice, size: Any, n: int, inner: int, out: int, groups: int, how: int, dtype: Any) -> Any:
+    """Rows, images, results and a bias, in float32 or float64 and in some layout."""
+    rng = np.random.default_rng(0)
+    height, count = inner * int(np.prod(lattice.kernel)), lattice.count(size)
+    shapes = ((groups, out, height), (n, groups * inner, *size), (n, groups * out, *count), (groups * out,))
+    return (laid(rng.standard_normal(s).astype(dtype), how if len(s) > 1 else 0) for s in shapes)
+
+
 @pytest.mark.usefixtures("compiler")
 @settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate], derandomize=True)
 @given(lattices(), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(0, 3),
@@ -62,10 +70,7 @@ def laid(x: Any, how: int) -> Any:
 def test_convolution_and_its_adjoints(found: Any, n: int, inner: int, out: int, groups: int, how: int, bias: bool,
                                       dtype: Any, block: int) -> None:  # fmt: skip
     lattice, size = found
-    height, count = inner * int(np.prod(lattice.kernel)), lattice.count(size)
-    rng = np.random.default_rng(0)
-    shapes = ((groups, out, height), (n, groups * inner, *size), (n, groups * out, *count), (groups * out,))
-    rows, x, y, b = (laid(rng.standard_normal(s).astype(dtype), how if len(s) > 1 else 0) for s in shapes)
+    rows, x, y, b = operands(lattice, size, n, inner, out, groups, how, dtype)
 
     def f(rows: Any, x: Any, y: Any, b: Any) -> Any:
         weighed = space.weigh_windows(space.reshape(y, (n, groups, out, -1)), x, lattice=lattice)

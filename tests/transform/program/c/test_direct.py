@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gradwright.backends.windows import Lattice
 from gradwright.transform.program.c.runner import C
 from gradwright.transform.program.tracing.traced import space, traced
-from tests.transform.program.c.test_columns import laid, lattices, same
+from tests.transform.program.c.test_columns import lattices, operands, same
 
 
 @st.composite
@@ -33,10 +33,7 @@ def in_lines(draw: Any) -> tuple[Lattice, tuple[int, ...]]:
 def test_results_and_weights(found: Any, n: int, inner: int, out: int, groups: int, how: int, bias: bool,
                              dtype: Any) -> None:  # fmt: skip
     lattice, size = found
-    height, count = inner * int(np.prod(lattice.kernel)), lattice.count(size)
-    rng = np.random.default_rng(0)
-    shapes = ((groups, out, height), (n, groups * inner, *size), (n, groups * out, *count), (groups * out,))
-    rows, x, y, b = (laid(rng.standard_normal(s).astype(dtype), how if len(s) > 1 else 0) for s in shapes)
+    rows, x, y, b = operands(lattice, size, n, inner, out, groups, how, dtype)
 
     def f(rows: Any, x: Any, y: Any, b: Any) -> Any:
         weighed = space.weigh_windows(space.reshape(y, (n, groups, out, -1)), x, lattice=lattice)
