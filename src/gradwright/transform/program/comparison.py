@@ -90,7 +90,8 @@ class Shaken(Interpreted):
         dtype = np.dtype(dtype or size.dtype)
         if dtype.kind not in "fc":
             return np.zeros((), dtype)
-        size = np.where(np.isfinite(size), size, 0)  # what is infinite stays
+        xp = library(size).xp
+        size = xp.where(xp.isfinite(size), size, xp.zeros_like(size))  # what is infinite stays
         return (size * (self.rng.choice([-1, 1], np.shape(size)) * np.finfo(dtype).eps)).astype(dtype)
 
 
