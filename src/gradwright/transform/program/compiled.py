@@ -280,7 +280,7 @@ class Programs:
                 records = list[Record]()
                 seen = observed(self.function, args, kwargs, trace.adopt,
                                 lambda result: records.append(record(trace, result, leaves)), numbers)  # fmt: skip
-                found = None if numbers.given and (numbers.caught or seen.refusals) else records[0]
+                found = records[0]
         except Reads as e:
             self.hosted.add(e.cls)
         except Used:
@@ -290,10 +290,12 @@ class Programs:
         except (Untraceable, Unhosted) as e:
             reason = str(e)
         finally:
-            trace.restore(random=found is None)
-        if found is None and numbers.given:  # one of which may be why: the next run is traced otherwise
+            trace.restore(failed=found is None)
+        in_vain = bool(numbers.given) and (found is None or numbers.caught or (bool(seen.refusals) and numbers.stand))
+        if in_vain:  # one of the numbers may be why: the next run is traced otherwise
             numbers.give_up()
             self.traced.pop()
+        if found is None and in_vain:
             return self.function(*args, **kwargs)
         if found is None and not reason:
             result = self.function(*args, **kwargs)
@@ -305,7 +307,8 @@ class Programs:
         if arrays is None:
             trace.rewind()
             return self._eager(f"it is not as it was before the traced run: {entry.moved(leaves)}", args, kwargs)
-        if not seen.refusals:
+        kept = not in_vain and not seen.refusals
+        if kept:
             entries.insert(0, entry)
         values: list[Any] = [taken(node.value) for node in found.program.outputs]
         result = entry.commit(values, leaves, arrays)
@@ -313,10 +316,12 @@ class Programs:
         for value, at in zip(values, found.program.writes, strict=True):
             if at is not None and isinstance(arrays[at], np.ndarray):
                 arrays[at][...] = value
-        if seen.refusals:
-            trace.part()
-        else:
+        if kept:
             found.release()
+        else:
+            trace.part()
+        if in_vain:
+            return result
         if seen.refusals and self.excused:
             return self._eager(_first(seen.refusals), args, kwargs, result)
         self.excused = bool(seen.refusals)

@@ -67,5 +67,5 @@ def fused(op: str, product: tuple[str, str], other: str, first: bool, dtype: obj
     """The expression for a product and what it is added to or subtracted from; ``first``: the product stands first."""
     x, y = product
     if op == "subtract":
-        x, other = (x, f"-{other}") if first else (f"-{x}", other)
+        x, other = (x, f"-({other})") if first else (f"-({x})", other)
     return f"fused{suffix(dtype)}({x}, {y}, {other})"

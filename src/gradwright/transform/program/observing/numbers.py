@@ -1,16 +1,16 @@
 """Numbers that code takes of tensors: whether it only returns them, or goes by them.
 
 A program stands for the numbers that Python went by, so one of a step that ends in ``return loss.item()`` would stand
-for one loss alone. While a run is traced, `item` and `tolist` therefore give a `Number`, which can be kept in a
-variable, put into a tuple, list or dictionary, and returned: then the program gives the number anew. Any other
-instruction that takes it ends the run, and at this place the next one gets the number. (``float()`` gives a float,
-known by identity.)
+for one loss alone. Numbers are therefore followed while a run is traced: one may be kept in a variable, put into a
+tuple, list or dictionary, and returned; then the program gives it anew. Where any other instruction takes it, the run
+leaves no program, and the next one goes by the number at this place. A float is known by identity. For whole numbers
+and for lists code is given a `Number` that stands for them, whose use ends the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.observing.files import OWN, whose
@@ -33,15 +33,17 @@ class Number:
     Attributes:
         node: that of the array, whose it is; None as long as that is not known.
         how: "item", "tolist" or "float".
+        stands: whether code has been given this in place of it.
         place: where it was asked for: the code, and the instruction.
     """
 
-    __slots__ = ("how", "node", "numbers", "place")
+    __slots__ = ("how", "node", "numbers", "place", "stands")
 
     def __init__(self, numbers: Numbers, place: Any, node: Any = None, how: str = "") -> None:
         self.numbers, self.place, self.node, self.how = numbers, place, node, how
+        self.stands = True
 
-    def _used(self, *_: Any) -> NoReturn:
+    def _used(self, *_: Any) -> Any:
         self.numbers.use(self)
 
     __bool__ = __eq__ = __ne__ = __hash__ = __str__ = __repr__ = __format__ = _used
@@ -87,7 +89,8 @@ class Numbers:
         self._asking = None
         number = Number(self, place, node, how)
         self.given.append(number)
-        if how != "float":
+        number.stands = how == "tolist" or (how == "item" and node.dtype.kind != "f")
+        if number.stands:
             return number
         found = float(node.value.item())
         self._floats[id(found)] = found, number
@@ -105,11 +108,17 @@ class Numbers:
             return next((n for v in parts if (n := self.of(v)) is not None), None)
         return None
 
-    def use(self, *numbers: Number) -> NoReturn:
-        """Code goes by numbers. Raises `Used`."""
+    def use(self, *numbers: Number) -> None:
+        """Code goes by numbers. Raises `Used` where one of them is but stood for."""
         self.caught = True
         self.used.update(number.place for number in numbers)
-        raise Used
+        if any(number.stands for number in numbers):
+            raise Used
+
+    @property
+    def stand(self) -> bool:
+        """Whether code has been given something that stands for a number."""
+        return any(number.stands for number in self.given)
 
     def give_up(self) -> None:
         """It is not known which of them code goes by, if none was caught."""
@@ -137,6 +146,7 @@ class Numbers:
                 continue
             if name not in _PUTS:
                 self.use(number)
+                continue
             stack[-1 if name.startswith("BUILD") else -arg] = number
 
     def returned(self, value: Any, is_seen: bool) -> None:

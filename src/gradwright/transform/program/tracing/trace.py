@@ -361,17 +361,22 @@ class Trace(Follows):
                 self._overlapping.append(t)
         return found
 
-    def restore(self, random: bool = True) -> None:
-        """Let all tensors be as they were before the run, which has ended; and, if ``random``, what draws numbers."""
+    def restore(self, failed: bool = True) -> None:
+        """Let all tensors be as they were before the run, which has ended.
+
+        If it has ``failed``, also what draws numbers, and what was made in it; else `part` sees to that.
+        """
         self.notes.open = False
         for unit in self.units:
             for t, array in unit.showing:
+                if not failed and id(t) not in self.before.known:
+                    continue
                 back_to(t, unit.parts.get(id(t)), array)
                 if type(t._node) is AccumulateGrad:
                     t._node._array = array
         for state in self.states.values():
             state.restore()
-        if random:
+        if failed:
             self.rewind()
 
     def rewind(self) -> None:
