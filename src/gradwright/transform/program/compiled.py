@@ -159,6 +159,7 @@ class Programs:
         key = records, dtypes.default(), get_default_device() is CPU, spec
         entries = self.entries.get(key, ())
         why, mend, vain = "", "", 0
+        departed: list[Entry] = []
         many = self.templates or len(entries) >= sizes.ENOUGH
         for entry in chain(entries, self._sized(key, leaves)) if many else entries:
             arrays = entry.gather(leaves) if entry.unchanged() else None
@@ -169,6 +170,7 @@ class Programs:
                 except Departed as e:
                     why, mend = f"a value that Python reads, at {e.node.line}", _MENDS.get(e.number, "")
                     vain += e.number in ("f", "c") and not entry.checked
+                    departed += [entry] * bool(e.number)
         for entry in [entry for entry in entries if entry.record.shared][:1]:
             self._agree(entry, "fits none of its programs")
         if vain >= _IN_VAIN:
@@ -184,7 +186,7 @@ class Programs:
             return self.function(*args, **kwargs)
         try:
             self.traced.append(why)
-            return self._traced(self.entries.setdefault(key, []), leaves, spec, args, kwargs)
+            return self._traced(self.entries.setdefault(key, []), departed, leaves, spec, args, kwargs)
         finally:
             _tracing.release()
 
@@ -265,13 +267,15 @@ class Programs:
         warn(f"compile: {self._name()} runs eagerly from now on: {reason}", CompileWarning)
         return self.function(*args, **kwargs) if result is NotImplemented else result
 
-    def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
+    def _traced(self, entries: list[Entry], departed: list[Entry], leaves: Sequence[Any], spec: Any, args: Any,
+                kwargs: Any) -> Any:  # fmt: skip
+        """The result of a call that is traced, after programs have departed from since a number was another one."""
         found, reason, heard = None, "", _Heard()
         try:
             trace = Trace(Before(), self.hosted, self.shares, self.written)
         except Untraceable as e:
             return self._eager(str(e), args, kwargs)
-        numbers = trace.notes.numbers = Numbers(self.read)
+        numbers = trace.notes.numbers = Numbers(self.read, stand_in=bool(departed))
         try:
             with heard, trace:
                 for x in leaves:
@@ -310,6 +314,9 @@ class Programs:
         kept = not in_vain and not seen.refusals
         if kept:
             entries.insert(0, entry)
+        if kept and numbers.stand:  # it serves for whatever the numbers are
+            entries[:] = [other for other in entries if other not in departed]
+            self.traced.pop()
         values: list[Any] = [taken(node.value) for node in found.program.outputs]
         result = entry.commit(values, leaves, arrays)
         entry.last[:] = [None] * len(entry.last)  # of those values nobody knows who holds them

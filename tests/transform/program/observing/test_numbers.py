@@ -323,3 +323,68 @@ def test_a_result_with_a_history_beside_numbers_goes_on_backward():
         (g,) = gw.autograd.grad(step(x)[1], x, create_graph=True)
         (h,) = gw.autograd.grad(g.sum(), x)
         assert h.tolist() == [2, 2]
+
+
+# -- what a step makes for the first time after its first call --
+
+
+def accumulated(backend, optimizer, returned):
+    """Ten calls of a step that updates every other time: what it returns, the weights and the state."""
+    w = gw.tensor([1.0, -2.0, 3.0], dtype=gw.float64, requires_grad=True)
+    optim = optimizer([w])
+
+    def step(x, update):
+        y = w * x
+        loss = (y * y).sum() / 2
+        loss.backward()
+        if update:
+            optim.step()
+            optim.zero_grad()
+        return returned(loss, y)
+
+    step = step if backend is None else gw.compile(step, backend=backend)
+    x = gw.tensor([1.0, 1.0, -1.0], dtype=gw.float64)
+    found = [step(x * (1 + 0.1 * k), k % 2 == 1) for k in range(10)]
+    state = [v.tolist() for s in optim.state.values() for v in s.values() if isinstance(v, gw.Tensor)]
+    return [float(f) if isinstance(f, gw.Tensor) else f for f in found], w.tolist(), state
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("optimizer", [
+    lambda p: gw.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: gw.optim.Adam(p, lr=0.1),
+    lambda p: gw.optim.RMSprop(p, lr=0.1),
+])  # fmt: skip
+@pytest.mark.parametrize("returned", [
+    lambda loss, y: loss, lambda loss, y: loss.item(), lambda loss, y: (loss.item(), (y > 0).sum().item() / 3),
+    lambda loss, y: f"{loss.item():.9f}", lambda loss, y: [v + 1 for v in y.tolist()],
+    lambda loss, y: loss.item() if loss > 3 else -1.0,
+])  # fmt: skip
+def test_state_that_is_made_in_a_later_call_is_made_once(backend, optimizer, returned):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, expected = accumulated(backend, optimizer, returned), accumulated(None, optimizer, returned)
+    if isinstance(found[0][0], str):
+        assert found[0] == expected[0]
+    else:
+        np.testing.assert_allclose(np.array(found[0], float), np.array(expected[0], float), rtol=1e-12)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    for a, b in zip(found[2], expected[2], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("returned", [lambda x: x.sum(), lambda x: x.sum().item()])
+def test_what_is_written_to_a_tensor_made_in_a_later_call_stays(backend, returned):
+    kept = {}
+
+    def step(x):
+        if x.sum() > 0:
+            if "m" not in kept:
+                kept["m"] = gw.zeros(())
+            kept["m"].add_(x.sum())
+        return returned(x)
+
+    step = gw.compile(step, backend=backend)
+    for k in range(6):
+        step(gw.ones(2) * k)
+    assert kept["m"].item() == 2 * sum(range(6))

@@ -4,7 +4,8 @@ A program stands for the numbers that Python went by, so one of a step that ends
 for one loss alone. Numbers are therefore followed while a run is traced: one may be kept in a variable, put into a
 tuple, list or dictionary, and returned; then the program gives it anew. Where any other instruction takes it, the run
 leaves no program, and the next one goes by the number at this place. A float is known by identity. For whole numbers
-and for lists code is given a `Number` that stands for them, whose use ends the run.
+and for lists code is given a `Number` that stands for them, whose use ends the run; that must not have made anything
+that stays. So it is done only where a program was there for the same state, and they were others.
 """
 
 from __future__ import annotations
@@ -54,13 +55,14 @@ class Numbers:
 
     Attributes:
         used: the places where code goes by them, to which more are added.
-        is_on: whether code is given a `Number` elsewhere.
+        is_on: whether those of other places are followed.
+        stand_in: whether code may be given a `Number`, whose use ends the run.
         given: those that were not.
         caught: whether code was seen to use one of them.
     """
 
-    def __init__(self, used: set[Any], is_on: bool = True) -> None:
-        self.used, self.is_on = used, is_on
+    def __init__(self, used: set[Any], is_on: bool = True, stand_in: bool = True) -> None:
+        self.used, self.is_on, self.stand_in = used, is_on, stand_in
         self.given: list[Number] = []
         self.caught = False
         self._asking: Any = None
@@ -88,8 +90,10 @@ class Numbers:
         place, how = self._asking
         self._asking = None
         number = Number(self, place, node, how)
-        self.given.append(number)
         number.stands = how == "tolist" or (how == "item" and node.dtype.kind != "f")
+        if number.stands and not self.stand_in:
+            return None
+        self.given.append(number)
         if number.stands:
             return number
         found = float(node.value.item())
