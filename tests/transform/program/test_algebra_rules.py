@@ -61,6 +61,7 @@ ROUNDED: list[tuple[str, Callable[..., Any], list[str]]] = [
     ("factors_to_few", lambda x, y: (x * np.float64(0.3)) * y[0, 0], ["getitem", "multiply", "multiply"]),
     ("factors_to_few", lambda x, y: np.float64(0.3) * (y[0, 0] * x), ["getitem", "multiply", "multiply"]),
     ("factors_to_few", lambda x, y: (x * np.float64(0.3)) * y, ["multiply", "multiply"]),
+    ("factors_to_few", lambda x, y: (x * np.float64(100)) * y[0, 0], ["multiply", "getitem", "multiply"]),
     ("factors_to_few", lambda x, y: (x[0] * np.float64(0.3)) * y[0, 0],
      ["getitem", "multiply", "getitem", "multiply"]),
     ("shared_factors", lambda x, y: [(x * y) * np.float64(0.3), y * np.float64(0.3)],

@@ -11,7 +11,7 @@ import numpy as np
 from gradwright.transform.program.node import Node
 from gradwright.transform.program.rewriting import Rewriting, everywhere, number, rule
 
-_LARGEST, _MANY = 2.0**20, 64
+_LARGEST, _SMALL, _MANY = 2.0**20, 16.0, 64
 
 
 def _floats(node: Node, *kinds: str) -> bool:
@@ -34,8 +34,8 @@ def _negated(x: Any) -> Any:
     return x.args[0] if isinstance(x, Node) and x.op == "negative" else None
 
 
-def _moderate(c: Any) -> bool:
-    return 1 / _LARGEST <= abs(c) <= _LARGEST
+def _moderate(c: Any, most: float = _LARGEST) -> bool:
+    return 1 / most <= abs(c) <= most
 
 
 _BY_NUMBER = (
@@ -251,15 +251,15 @@ def factors_outside(new: Rewriting, node: Node) -> Node | None:
 
 @rule("multiply", exact=False)
 def factors_to_few(new: Rewriting, node: Node) -> Node | None:
-    """(x c) s and (x s) c are x (s c) for an array s of one entry, and an x of many."""
+    """(x c) s and (x s) c are x (s c) for an array s of one entry, of which nothing is known, and an x of many."""
     if node.kwargs or not _floats(node) or prod(node.shape) < _MANY:
         return None
     for x, y in (node.args, node.args[::-1]):
         if not isinstance(x, Node) or x.shape != node.shape or not new.once(x):
             continue
-        if _single(y) and (found := _factor(x)):
+        if _single(y) and (found := _factor(x)) and _moderate(found[1], _SMALL):
             (x, c), s = found, y
-        elif number(y) is not None and _moderate(number(y)) and (pair := _split_single(x)):
+        elif number(y) is not None and _moderate(number(y), _SMALL) and (pair := _split_single(x)):
             (x, s), c = pair, number(y)
         else:
             continue

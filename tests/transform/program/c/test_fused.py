@@ -31,11 +31,14 @@ X, Y, Z = np.random.default_rng(0).uniform(0.5, 2, (3, 7, 50))
 @pytest.mark.usefixtures("compiler")
 @pytest.mark.parametrize(("n", "f"), [
     (1, lambda x, y, z: space.sum(x * y)),
-    (2, lambda x, y, z: space.sum(space.square(x * y - z))),
-    (2, lambda x, y, z: space.sum(space.square(z - x * y))),
-    (2, lambda x, y, z: space.sum(space.square(z + space.square(x)), axis=1)),
     (1, lambda x, y, z: space.sum(x * y, axis=0)),
-    (1, lambda x, y, z: [space.sum(x * y + z), space.max(z)]),
+    (2, lambda x, y, z: space.sum(space.square(x * y - z[0, 0]))),
+    (2, lambda x, y, z: space.sum(space.square(z[0, 0] - x * y), axis=1)),
+    (1, lambda x, y, z: space.sum(x * y + 2.0) * z),
+    (1, lambda x, y, z: space.sum(x * y - (-2.0)) - 3.0),
+    (2, lambda x, y, z: space.sum(space.square(-2.0 - x * y)) / 7.0),
+    (1, lambda x, y, z: space.sum(space.square(x * y - z))),  # but for the inner one: z may be x y
+    (1, lambda x, y, z: [space.sum(x * y + z[0, 0]), space.max(z)]),
 ])  # fmt: skip
 def test_what_ends_in_sums_is_fused(n: int, f: Callable[..., Any]) -> None:
     assert times_fused(f, X, Y, Z) == n
@@ -52,9 +55,19 @@ def test_what_ends_in_sums_is_fused(n: int, f: Callable[..., Any]) -> None:
     lambda x, y, z: space.sum(space.abs(x * y + z)),
     lambda x, y, z: [space.sum(x * y + z), x * y],
     lambda x, y, z: space.max(x * y + z),
+    lambda x, y, z: space.sqrt(space.sum(space.square(x * y - z[0, 0]))),  # a root of the sum
+    lambda x, y, z: x / space.sum(x * y),
+    lambda x, y, z: space.where(space.sum(x * y) > ONE, x, y),
 ])  # fmt: skip
 def test_all_else_is_not(f: Callable[..., Any]) -> None:
     assert times_fused(f, X, Y, Z) == 0
+
+
+def test_the_root_of_a_perfect_fit_is_zero(compiler: None) -> None:
+    x = np.random.default_rng(0).uniform(0.5, 2, (2, 1000)).astype(np.float32)
+    y = x[0] * x[1]
+    (got,) = C(traced(lambda x, w, y: space.sqrt(space.sum(space.square(x * w - y))), *x, y))([*x, y])
+    assert got == 0
 
 
 def test_a_difference_of_equal_products_is_zero(compiler: None) -> None:

@@ -1,11 +1,15 @@
 """Products that are added before they are rounded: one operation for two, where only the last digits of sums see it.
 
-A fused x y - z is not 0 where the rounded x y is z. So a product is fused only if all that comes of it are sums, which
-are rounded in their own way, by nothing but additions and products: no root, quotient or comparison may meet what was
-0. And never with another product: x x - y y stays 0 for equal x and y.
+A fused x y - z is not 0 where the rounded x y is z. So a product is fused into a sum over entries, and into x y + z for
+a single number z, if all that comes of it in the program are sums over entries, sums and products: no root, logarithm,
+denominator or comparison may meet what was 0. And never into a sum with another product: x x - y y stays 0 for equal
+x and y.
 """
 
 from __future__ import annotations
+
+from collections.abc import Set
+from math import prod
 
 from gradwright.transform.program.c.ctypes_of import suffix
 from gradwright.transform.program.c.elements import Element
@@ -23,19 +27,35 @@ MACROS = """
 #define fusedf(a, b, c) ((a) * (b) + (c))
 #endif
 """
-_TAME = frozenset({"add", "subtract", "multiply", "negative", "square"})
+_TAME = frozenset({"add", "subtract", "multiply", "negative", "square", "copy", "astype", "positive"})
 
 
-def fused_in(step: Step, lowered: Lowered, memory: Memory) -> set[Node]:
+def tame(lowered: Lowered) -> set[Node]:
+    """What ends in results by nothing but sums and products, as far as the program goes."""
+    wild = [node for node in lowered.nodes if not lowered.rounds(node)]
+    for user in lowered.nodes:
+        wild += [root for operand in operands(lowered, user)
+                 if not _takes(lowered, user, root := _root(lowered, operand))]  # fmt: skip
+    found = set(lowered.nodes) - set(wild)
+    while wild:
+        node = wild.pop()
+        if node in lowered.how:
+            before = {_root(lowered, operand) for operand in operands(lowered, node)} & found
+            found -= before
+            wild += before
+    return found
+
+
+def fused_in(step: Step, lowered: Lowered, memory: Memory, tame: Set[Node]) -> set[Node]:
     """The products of a loop that are computed only within what takes them: a sum, a difference, or a reduction."""
     users: dict[Node, list[Node]] = {}
     for node in step.nodes:
         for operand in operands(lowered, node):
-            users.setdefault(lowered.places[operand].root, []).append(node)
-    ends: set[Node] = set()  # in sums, and only there
+            users.setdefault(_root(lowered, operand), []).append(node)
+    ends: set[Node] = set()  # in sums of this loop, and only there
     for node in reversed(step.nodes):
-        tame = all(_sum(lowered, user) or (user.op in _TAME and user in ends) for user in users.get(node, ()))
-        if tame and node not in memory.kept and lowered.rounds(node):
+        within = all(_sum(lowered, user) or user in ends for user in users.get(node, ()))
+        if within and node not in memory.kept and node in tame:
             ends.add(node)
     found: set[Node] = set()
     for node in step.nodes:
@@ -45,8 +65,8 @@ def fused_in(step: Step, lowered: Lowered, memory: Memory) -> set[Node]:
         if _sum(lowered, user):
             found.add(node)
         elif user.op in ("add", "subtract") and user.dtype == node.dtype:
-            others = [o for o in operands(lowered, user) if lowered.places[o].root is not node]
-            if not any(is_product(lowered, lowered.places[o].root) for o in others):
+            others = [o for o in operands(lowered, user) if _root(lowered, o) is not node]
+            if all(prod(o.shape) == 1 and not is_product(lowered, _root(lowered, o)) for o in others):
                 found.add(node)
     return found
 
@@ -56,6 +76,23 @@ def is_product(lowered: Lowered, node: Node) -> bool:
     way = lowered.how.get(node)
     floats = isinstance(way, Element) and node.dtype.kind == "f" and all(d == node.dtype for d in way.dtypes)
     return floats and node.op in ("multiply", "square")
+
+
+def _root(lowered: Lowered, operand: Node) -> Node:
+    place = lowered.places.get(operand)
+    return operand if place is None else place.root
+
+
+def _takes(lowered: Lowered, user: Node, node: Node) -> bool:
+    """Whether what takes a node is a sum, a product, or a quotient of which it is the numerator."""
+    way = lowered.how[user]
+    if isinstance(way, Reduction):
+        return way.kind == "sum"
+    if not isinstance(way, Element):
+        return False
+    if user.op in ("divide", "true_divide"):
+        return not any(isinstance(o, Node) and _root(lowered, o) is node for o in way.operands[1:])
+    return user.op in _TAME
 
 
 def _sum(lowered: Lowered, node: Node) -> bool:

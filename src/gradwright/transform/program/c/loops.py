@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 from gradwright.transform.program.c.ctypes_of import BOOL, NAMES, cast, literal, variable
@@ -51,7 +52,8 @@ class Loop:
         joined: whether there is something to join.
     """
 
-    def __init__(self, number: int, step: Step, lowered: Lowered, memory: Memory, split: bool = True) -> None:
+    def __init__(self, number: int, step: Step, lowered: Lowered, memory: Memory, tame: Set[Node] = frozenset(),
+                 split: bool = True) -> None:  # fmt: skip
         self.number, self.step, self.lowered, self.memory = number, step, lowered, memory
         self._reads: dict[tuple[Any, ...], Access] = {}
         self._writes: list[Access] = []
@@ -59,7 +61,7 @@ class Loop:
         self._names: dict[Node, str] = {}
         self._sums: list[Sum] = []
         self._inside: dict[Node, str] = {}
-        self._fused = fused_in(step, lowered, memory)
+        self._fused = fused_in(step, lowered, memory, tame)
         self._products: dict[str, tuple[str, str]] = {}
         assert step.space is not None
         for node in step.nodes:

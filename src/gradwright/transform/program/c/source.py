@@ -12,7 +12,7 @@ from gradwright.transform.program.c.blas import Blas
 from gradwright.transform.program.c.build import vector_functions
 from gradwright.transform.program.c.columns import columns
 from gradwright.transform.program.c.direct import VECTORS, direct
-from gradwright.transform.program.c.fused import MACROS
+from gradwright.transform.program.c.fused import MACROS, tame
 from gradwright.transform.program.c.gathering import gather
 from gradwright.transform.program.c.gathers import Gather
 from gradwright.transform.program.c.loops import Loop
@@ -71,11 +71,12 @@ class Source(NamedTuple):
 def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) -> Source:
     """The program in C."""
     parts, records, calls = [], [], []
+    ends = tame(lowered)
     for k, step in enumerate(steps.steps):
         first = step.nodes[0]
         record: dict[str, Any] = {"nodes": step.nodes, "seconds": 0.0, "entries": 0}
         if step.space is not None:
-            loop = Loop(k, step, lowered, memory)
+            loop = Loop(k, step, lowered, memory, ends)
             parts.append(_about(step.nodes, f"{' x '.join(map(str, step.space)) or 'one entry'}") + loop.text)
             calls.append(loop.calls)
             entries = 1
