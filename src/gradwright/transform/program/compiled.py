@@ -58,7 +58,8 @@ def _first(refusals: Sequence[Refusal]) -> str:
     return f"{refusals[0]}{more}"
 
 
-_MENDS = dict.fromkeys("iufc", "\n    Return the tensor, and call .item() outside of the step")
+_MENDS = dict.fromkeys("iufc", "\n    Return the tensor, and call .item() outside of the step; to branch, compare the "
+                               "tensor (if loss > 1), whose answer alone is looked at")  # fmt: skip
 """What helps where Python goes by a number, by its kind."""
 _IN_VAIN = 3
 """Programs that no call has fitted, each time since a number that is no integer was another one, are as many."""

@@ -20,7 +20,7 @@ from gradwright.engine.memory import laid, rebind
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
 from gradwright.transform.program import kept
-from gradwright.transform.program.guards import FAULTS, Guard, Source, compiled_guards, same, same_array
+from gradwright.transform.program.guards import FAULTS, Guard, Source, compiled_guards, is_atom, same, same_array
 from gradwright.transform.program.tracing.record import Input, Record
 from gradwright.transform.program.tracing.state import hooks_of, look, outside
 from gradwright.transform.program.tracing.units import place
@@ -60,6 +60,7 @@ class Entry:
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
         self.checked, self.place = checked, 0
         text = _Text(record, leaves, guards, runner)
+        self._fixed = text.fixed
         lines = text.gather() + text.commit()
         self.text = "\n".join(lines)
         self.number = _number()
@@ -95,6 +96,10 @@ class Entry:
 
     def moved(self, leaves: Sequence[Any]) -> str:
         """Why `gather` has returned None, for people."""
+        for k, was in self._fixed:
+            if k < len(leaves) and is_atom(was) and is_atom(leaves[k]) and not same(was, leaves[k]):
+                return (f"argument {k}, which was {was!r}, is {leaves[k]!r}: each value has a program of its own. Give "
+                        "a number that changes as a tensor")  # fmt: skip
         for source in self.record.sources:
             if source.look is not None:
                 if what := _differs(source.look, source.holder(leaves)):

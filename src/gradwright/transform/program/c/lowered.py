@@ -233,7 +233,7 @@ class Lowered:
             rows, images, *bias = found.operands
             images = self._padded(node, images, found)
             lattice, size = without_padding(found.lattice), images.shape[2:]
-            found = found._replace(operands=(rows, images, *bias), lattice=lattice, size=size, direct=True)
+            found = found._replace(operands=(rows, images, *bias), lattice=lattice, size=size, as_it_lies=True)
         image = {"times": 1, "weigh": 1, "weighed": 1}.get(found.kind, -1)
         lies = [self.places[x].strides[-1] == 1 if k == image else self.places[x].contiguous
                 for k, x in enumerate(found.operands)]  # fmt: skip

@@ -88,7 +88,7 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             calls.append(f"if (check_{k}(P)) return {k + 1};")
             record |= {"kind": "C"}
         elif isinstance(way := lowered.how[first], Windows):
-            text = (direct if way.direct else columns)(k, first, lowered, memory)
+            text = (direct if way.as_it_lies else columns)(k, first, lowered, memory)
             parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + text)
             calls.append(f"windows_{k}(P);")
             record |= {"kind": "BLAS" if way.scratch else "C", "entries": math.prod(first.shape)}

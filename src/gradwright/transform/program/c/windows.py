@@ -26,14 +26,14 @@ class Windows(NamedTuple):
         operands: nodes: rows, images, bias; rows, results; results, images; windows; images.
         lattice: how windows lie.
         size: of an image.
-        direct: whether results are computed from images as they lie, without columns.
+        as_it_lies: whether results are computed without columns, from images as they lie.
     """
 
     kind: str
     operands: tuple[Node, ...]
     lattice: Lattice
     size: tuple[int, ...]
-    direct: bool = False
+    as_it_lies: bool = False
 
     @property
     def windows(self) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ class Windows(NamedTuple):
     @property
     def scratch(self) -> int:
         """How many bytes they take."""
-        if self.direct or self.kind in ("unwindows", "padded"):
+        if self.as_it_lies or self.kind in ("unwindows", "padded"):
             return 0
         return self.height * self.step * prod(self.windows[1:]) * self.dtype.itemsize
 
