@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -58,11 +59,14 @@ def _first(refusals: Sequence[Refusal]) -> str:
     return f"{refusals[0]}{more}"
 
 
-_MENDS = dict.fromkeys("iufc", "\n    Return the tensor, and call .item() outside of the step; to branch, compare the "
-                               "tensor (if loss > 1), whose answer alone is looked at")  # fmt: skip
+_MENDS = dict.fromkeys("iufc", "\n    Return the tensor, and call .item() outside of the step; to branch, compare it "
+                               "as a tensor (if loss > 1)")  # fmt: skip
 """What helps where Python goes by a number, by its kind."""
 _IN_VAIN = 3
-"""Programs that no call has fitted, each time since a number that is no integer was another one, are as many."""
+"""So many programs fitted no call, each time since a number that is no integer was another one."""
+_PREPARED = 4
+"""So many of the first calls may do what a program would not do, as long as it is something else each time."""
+_VALUE = re.compile(r"value [^)]*")
 _tracing = Lock()
 _KEPT = 64
 """For so many sizes the programs of one for all are kept."""
@@ -132,7 +136,7 @@ class Programs:
         self.entries: dict[Any, list[Entry]] = {}
         self.reason = ""
         self.traced: list[str] = []
-        self.begun, self.looked, self.excused = False, 0, False
+        self.begun, self.looked, self.excused, self.refused = False, 0, False, set[str]()
         self.hosted: set[Any] = set()
         self.read: set[Any] = set()
         self.shares = False
@@ -248,15 +252,16 @@ class Programs:
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
     def _watched(self, args: Any, kwargs: Any) -> Any:
-        """The result of an eager run that is looked at: what is made at the first call is there at the next.
+        """The result of an eager run that is looked at, and again if it does what a program would not do.
 
-        It is looked at twice if it does what a program would not do: the first time may be a preparation.
+        It may be a preparation, if it did not do that before: what is made at the first call is there at the next.
         """
         with Survey(self.hosted, self.written):
             found = observed(self.function, args, kwargs)
-        self.looked += 1
-        self.begun = not found.refusals
-        if self.looked == 2 and not self.begun:
+        refused = {_VALUE.sub("", str(refusal)) for refusal in found.refusals}
+        again, self.refused, self.looked = refused & self.refused, self.refused | refused, self.looked + 1
+        self.begun = not refused
+        if again or (refused and self.looked == _PREPARED):
             return self._eager(_first(found.refusals), args, kwargs, found.result)
         return found.result
 
@@ -328,11 +333,10 @@ class Programs:
             found.release()
         else:
             trace.part()
-        if in_vain:
-            return result
-        if seen.refusals and self.excused:
-            return self._eager(_first(seen.refusals), args, kwargs, result)
-        self.excused = bool(seen.refusals)
+        if not in_vain:
+            if seen.refusals and self.excused:
+                return self._eager(_first(seen.refusals), args, kwargs, result)
+            self.excused = bool(seen.refusals)
         return result
 
     def _entry(self, found: Record, leaves: Sequence[Any], spec: Any, guards: Sequence[Guard]) -> Entry:

@@ -603,3 +603,34 @@ def test_an_effect_is_refused_with_its_line(name):
     found = refusals(EFFECTS[name]())
     assert found, name
     assert all(r.place is not None for r in found) or name == "generator_step"
+
+
+@pytest.mark.parametrize("backend", ["plan", "c"])
+def test_each_of_several_first_calls_may_prepare_something_else(backend, compiler):
+    """As of two optimisers, each of which makes its state when it is first called."""
+
+    def run(backend):
+        gw.manual_seed(0)
+        nets = [gw.nn.Linear(2, 2, dtype=gw.float64) for _ in range(3)]
+        optims = [gw.optim.Adam(net.parameters()) for net in nets]
+
+        def step(x, which):
+            loss = nets[which](x).square().mean()
+            loss.backward()
+            if which == 0:
+                optims[0].step()
+            elif which == 1:
+                optims[1].step()
+            else:
+                optims[2].step()
+            for optim in optims:
+                optim.zero_grad()
+            return loss
+
+        step = gw.compile(step, backend=backend) if backend else step
+        losses = [step(gw.ones(4, 2, dtype=gw.float64), k % 3).item() for k in range(18)]
+        return losses, step
+
+    losses, step = run(backend)
+    assert losses == pytest.approx(run(None)[0], rel=1e-12)
+    assert not step.programs.reason
