@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 from typing import Any
 
@@ -603,3 +604,16 @@ def test_an_effect_is_refused_with_its_line(name):
     found = refusals(EFFECTS[name]())
     assert found, name
     assert all(r.place is not None for r in found) or name == "generator_step"
+
+
+def test_a_dataclass_that_is_returned_may_have_a_field_that_is_not_set() -> None:
+    @dataclasses.dataclass
+    class Pair:
+        a: Any
+        b: Any = dataclasses.field(init=False)
+
+    step = gw.compile(lambda x: Pair(x * 2))
+    for _ in range(3):
+        made = step(w)
+        assert made.a.tolist() == [2.0, 2.0, 2.0]
+        assert not hasattr(made, "b")
