@@ -1,7 +1,7 @@
 """What it costs to part a step among devices of one process, and among processes: ``python -m benchmarks.devices``.
 
 The step is that of an MLP 256-512-10 with SGD, float32, batch 4,096 in all, eager and compiled. Each one is waited for,
-and told are the best of 40, and the CPU time of one in all processes together: other programs may run beside it.
+and told are the best of 40, and the CPU time of one: the first process's, times how many there are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _step(compiled: bool) -> Callable[[], float]:
 
 
 def _measured() -> dict[str, tuple[float, float]]:
-    """Milliseconds a step, eager and compiled: as the clock says, and of CPU time of all processes."""
+    """Milliseconds a step, eager and compiled: by the clock, and of CPU time, this process's times their number."""
     from gradwright import distributed as gd
 
     gd.init()

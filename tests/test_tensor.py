@@ -519,5 +519,12 @@ def test_requires_grad_is_a_bool(T, value):
 def test_a_number_of_several_is_an_error_and_no_warning_before_it():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(RuntimeError, match="a Tensor with 3 elements cannot be converted to Scalar"):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
             float(gradwright.ones(3, requires_grad=True))
+
+
+@pytest.mark.parametrize("convert", [float, int, complex, "%.2f".__mod__, "%d".__mod__])
+@pytest.mark.parametrize("shape", [(3,), (0,), (2, 1)])
+def test_several_are_no_number(T, convert, shape):
+    with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+        convert(T.ones(shape))

@@ -80,7 +80,6 @@ from gradwright.neighbours.einops import await_einops as _await_einops
 from gradwright.op import Op as Op
 from gradwright.op import op as op
 from gradwright.random import *
-from gradwright.reading.keywords import hint_uncaught as _hint_uncaught
 from gradwright.reading.torch import result_type as result_type
 from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from gradwright.watchers.anomaly import is_anomaly_enabled as is_anomaly_enabled
@@ -237,7 +236,6 @@ _attach(globals(), *_FAMILIES)
 _attach(_methods(Tensor), "methods", "written")
 _keep_large_buffers()
 _await_einops()
-_hint_uncaught()
 if "IPython" in _sys.modules:
     from gradwright.neighbours.ipython import shorten_errors as _shorten_errors
 

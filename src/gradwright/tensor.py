@@ -266,6 +266,9 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: what is "
                 "computed from the number has no gradient. Consider using tensor.detach() or item() first."
             )
+        if self.array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars, but this is of size "
+                             f"{size(self.array.shape)}: tolist() gives all, x[i].item() one")  # fmt: skip
         return self.item()
 
     def __index__(self) -> int:

@@ -3,6 +3,7 @@
 
 import sys
 import typing
+import unittest.mock
 from typing import Dict, List, Optional, Tuple, Union
 
 import pytest
@@ -28,6 +29,8 @@ def test_decorators_give_back_what_they_decorate():
     assert issubclass(jit.ScriptModule, gw.nn.Module)
     assert isinstance(net, jit.ScriptModule)
     assert not isinstance(gw.nn.Linear(1, 1), jit.ScriptModule)
+    assert not isinstance(unittest.mock.Mock(), jit.ScriptModule)
+    assert not isinstance(unittest.mock.Mock(gw.nn.Linear(1, 1)), jit.ScriptModule)
 
 
 def test_questions():

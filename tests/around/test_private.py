@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 import gradwright as gw
-from gradwright.around import private
+from gradwright.around import compiler, private
 
 
 def test_a_dispatch_by_an_argument():
@@ -69,3 +69,4 @@ def test_vmap_by_its_older_name(T):
 
 def test_nothing_is_compiled_by_pytorch(T):
     assert not (private if T is gw else importlib.import_module("torch._utils")).is_compiling()
+    assert private.is_compiling is compiler.is_compiling

@@ -41,6 +41,11 @@ WRONG = {
         x, t.tensor([0.1, 0.2]), t.tensor([0, 30], dtype=t.int32), 0, 0, 15), RuntimeError),
     "axis": (lambda q, t, x: q.fake_quantize_per_channel_affine(
         x, t.tensor([0.1, 0.2]), t.tensor([0, 3], dtype=t.int32), 5, 0, 15), IndexError),
+    "no zero point": (lambda q, t, x: q.fake_quantize_per_tensor_affine(x, 0.1, [0, 0], 0, 15), TypeError),
+    "half a zero point": (lambda q, t, x: q.fake_quantize_per_tensor_affine(x, 0.1, 0.5, 0, 15), TypeError),
+    "no scale": (lambda q, t, x: q.fake_quantize_per_tensor_affine(x, "x", 0, 0, 15), TypeError),
+    "no zero points": (lambda q, t, x: q.fake_quantize_per_channel_affine(
+        x, t.tensor([0.1, 0.2]), [0, 0], 0, 0, 15), TypeError),
 }  # fmt: skip
 
 
@@ -55,5 +60,7 @@ def test_errors_are_pytorchs(torch, name):
 def test_the_gradient_is_declared_untrue():
     x = gw.tensor(VALUES, requires_grad=True)
     assert "straight-through" in quantized.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 15).grad_fn.surrogate
+    with pytest.raises(TypeError, match="expected `zero_point` to be a whole number, or a tensor of one, but got list"):
+        quantized.fake_quantize_per_tensor_affine(x, 0.1, [0, 0], 0, 15)
     with pytest.raises(RuntimeError, match="`scale` must be a number, or a tensor of one"):
         quantized.fake_quantize_per_tensor_affine(x, gw.ones(2), 0, 0, 15)

@@ -1,5 +1,6 @@
 """What cannot work is said when the class is defined, and what can is let through."""
 
+import inspect
 import re
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import gradwright as gw
 from gradwright.autograd import Function
 from gradwright.contract.once_differentiable import once_differentiable
+from gradwright.contract.signature import lacks_return
 
 
 def define(base=Function, **body):
@@ -128,3 +130,30 @@ def test_a_method_that_is_misspelt_is_named():
         y.sum().backward()
     with pytest.raises(NotImplementedError, match=r"autograd\.Function\.$"):
         define(helper=lambda g: g).apply(x)
+
+
+def mute(ctx, g):
+    """What it would return is written here,
+at whatever column."""
+    # and here: return g
+    return_ = g * 2
+
+    def deeper():
+        return return_
+
+
+def unless(ctx, g):
+    for one in ctx:
+        if one:
+            return
+    g * 2
+
+
+@pytest.mark.parametrize(("fn", "due"), [
+    (mute, True), (unless, False), (two, False), (lambda ctx, g: None, False), (once_differentiable(mute), True),
+    (staticmethod(mute).__func__, True), (print, False),
+])  # fmt: skip
+def test_whether_there_is_a_return_is_read_off_the_statements_once(monkeypatch, fn, due):
+    assert lacks_return(fn) is due
+    monkeypatch.setattr(inspect, "getsource", None)
+    assert lacks_return(fn) is due

@@ -207,6 +207,9 @@ def test_asarray_shares_copies_and_cuts_off(T, leaf):
     assert T.asarray(x, requires_grad=True) is x
     assert T.asarray(held, copy=False).data_ptr() == held.ctypes.data
     assert T.asarray(held, copy=True).data_ptr() != held.ctypes.data
+    assert T.asarray(np.ones((2, 0)), copy=False).shape == (2, 0)
+    with pytest.raises(ValueError, match="can't alias"):
+        T.asarray(np.ones((2, 0)), dtype=T.float32, copy=False)
     assert T.asarray([1, 2], dtype=T.float32, requires_grad=True).requires_grad
     copied, cut = T.asarray(x, copy=True), T.asarray(x * 2, requires_grad=False)
     assert (copied.grad_fn is not None, cut.requires_grad) == (True, False)

@@ -268,6 +268,13 @@ def test_a_cotangent_that_is_no_tensor(T, leaf):
         T.autograd.grad(x * 2, x, [1])
 
 
+def test_a_number_for_all_cotangents():
+    x = gradwright.ones(2, requires_grad=True)
+    for call in (lambda: gradwright.autograd.grad(x * 2, x, 1.0), lambda: gradwright.autograd.backward(x * 2, 1.0)):
+        with pytest.raises(TypeError, match="can be either Tensors or None, but got float: give one for each output"):
+            call()
+
+
 def test_an_input_that_requires_no_grad(T, leaf):
     with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
         T.autograd.grad(leaf(1.0) * 2, T.tensor(1.0))

@@ -13,7 +13,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.general import general
 from gradwright.op import op, table
 from gradwright.ops import arithmetic, elementary, shape
-from gradwright.testing import draw
+from gradwright.testing import assert_close, draw
 
 OPS = [name for name, op in table.items() if op.samples and not op.several and not op.variadic]
 
@@ -99,6 +99,20 @@ def test_the_error_of_a_failed_formula_stands_alone_unless_the_formula_is_the_us
     with pytest.raises(RuntimeError, match="not today") as users:
         refuses(gw.ones(2))
     assert isinstance(users.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_several_results_come_as_a_list_or_a_tuple(kind: type) -> None:
+    @op(kind="general", several=True)
+    def two(xp, x):
+        return kind([xp.sin(x), xp.cos(x)])
+
+    two.vjp(x=lambda xp, g, x: g[0] * xp.cos(x) - g[1] * xp.sin(x))
+    x = gw.tensor([[0.5, 1.0], [2.0, 3.0]], requires_grad=True)
+    sin, cos = two(x.t())
+    assert_close(sin, gw.tensor(np.sin(x.detach().numpy().T)))
+    (2 * sin + 3 * cos).sum().backward()
+    assert_close(x.grad, gw.tensor(2 * np.cos(x.detach().numpy()) - 3 * np.sin(x.detach().numpy())))
 
 
 def test_numpy_told_to_raise_raises_in_the_users_own_code_alone() -> None:

@@ -12,6 +12,7 @@ import threading
 import pytest
 
 import gradwright as gw
+from gradwright.around import overrides
 from gradwright.methods.subclasses import KNOWN, TorchFunctionMode
 
 DEFINED = """
@@ -394,3 +395,17 @@ def test_operands_of_einsum_in_a_list_are_spread_before_a_class_is_asked(T):
     x = Asked()
     for given in ((x, x), ([x, x],), ((x, x),)):
         assert T.einsum("i,i->", *given) == ("einsum", ("i,i->", x, x))
+
+
+def test_a_function_of_that_name_that_is_somebody_elses_has_its_arguments_as_they_were(T):
+    class Asked:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return args
+
+    def einsum(text, operands):
+        return ask(einsum, operands, text, operands)
+
+    ask = overrides.handle_torch_function if T is gw else T.overrides.handle_torch_function
+    x = Asked()
+    assert einsum("i,i->", [x, x]) == ("i,i->", [x, x])

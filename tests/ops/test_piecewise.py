@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import gradwright
+from gradwright.backends import strict
 from gradwright.ops import piecewise as p
+from gradwright.testing import check_derivatives, check_passes, check_portable
 
 
 def slopes(op: Any, *values: Any, **static: Any) -> list[list[float]]:
@@ -113,6 +115,7 @@ def test_second_derivatives_of_switches_are_zeros_not_none(T: Any, leaf: Any, na
 
 
 def test_a_gradient_penalty_reaches_every_parameter_of_a_net_of_relus(T: Any) -> None:
+    T.manual_seed(0)  # not all of its units are switched off
     net = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.ReLU(), T.nn.Linear(4, 1)).to(T.float64)
     x = T.ones(2, 3, dtype=T.float64, requires_grad=True)
     (g,) = T.autograd.grad(net(x).sum(), x, create_graph=True)
@@ -120,3 +123,10 @@ def test_a_gradient_penalty_reaches_every_parameter_of_a_net_of_relus(T: Any) ->
     assert net[0].bias.grad.tolist() == [0.0] * 4
     assert net[0].weight.grad.abs().sum() > 0
     assert x.grad.tolist() == [[0.0] * 3] * 2
+
+
+def test_the_operation_of_switches_which_is_in_no_table() -> None:
+    (sample,) = p.switched.samples
+    check_derivatives(p.switched, sample, order=3)
+    check_passes(p.switched, sample)
+    check_portable(p.switched, sample, strict.namespace)

@@ -28,7 +28,8 @@ _is = isinstance
 
 class _Scripted(type):
     def __instancecheck__(cls, instance: object) -> bool:
-        return super().__instancecheck__(instance) or (cls is ScriptModule and hasattr(instance, "_is_scripted"))
+        found = cls is ScriptModule and _is(instance, Module) and "_is_scripted" in vars(instance)
+        return found or super().__instancecheck__(instance)
 
 
 class ScriptModule(Module, metaclass=_Scripted):

@@ -117,18 +117,26 @@ class CustomOpDef:
 
 def _fresh(op: CustomOpDef, given: Any, results: Any) -> Any:
     """The results of an operation, in memory of their own; else RuntimeError."""
-    taken = {_memory(x) for x in _tensors(given) if x.array.__class__ is np.ndarray and x.numel()}
-    for result in _tensors(results):
-        if result.array.__class__ is np.ndarray and result.numel():
+    taken, made = ([x for x in _tensors(tree) if x.array.__class__ is np.ndarray] for tree in (given, results))
+    if _shared([("an input", x) for x in taken], made):
+        raise RuntimeError(
+            f"{op._qualname.rpartition('::')[2]} (with implementation in {op._fn.__module__}): The output of this "
+            "custom operator (1) must not also be an input to this custom operator and (2) may not alias any inputs "
+            "to this custom operator or other returns. Return a clone of it, as by x.clone()."
+        )
+    return results
+
+
+def _shared(given: Iterable[tuple[str, Tensor]], results: Iterable[Tensor]) -> str:
+    """What one of the results shares its memory with, an argument or another result; nothing if none does."""
+    taken = {_memory(x): name for name, x in given if x.numel()}
+    for result in results:
+        if result.numel():
             place = _memory(result)
             if place in taken:
-                raise RuntimeError(
-                    f"{op._qualname.rpartition('::')[2]} (with implementation in {op._fn.__module__}): The output of "
-                    "this custom operator (1) must not also be an input to this custom operator and (2) may not alias "
-                    "any inputs to this custom operator or other returns. Return a clone of it, as by x.clone()."
-                )
-            taken.add(place)
-    return results
+                return taken[place]
+            taken[place] = "another result"
+    return ""
 
 
 def _requires_grad(value: Any) -> bool:
@@ -259,12 +267,9 @@ def _breach(op: CustomOpDef, args: Any, kwargs: Any) -> str:
             pairs = zip(_tensors(value), _tensors(after.arguments[name]), strict=True)
             if name not in declared and not all(_same(x, y) for x, y in pairs):
                 return f"argument {name} is written, which mutates_args does not declare"
-    taken = {_memory(x): f"argument {name}" for name, value in after.arguments.items() for x in _tensors(value)}
-    for result in results:
-        if result.numel() and _memory(result) in taken:
-            return f"a result shares its memory with {taken[_memory(result)]}: return a copy, as by .clone()"
-        taken[_memory(result)] = "another result"
-    return ""
+    given = ((f"argument {name}", x) for name, value in after.arguments.items() for x in _tensors(value))
+    other = _shared(given, results)
+    return f"a result shares its memory with {other}: return a copy, as by .clone()" if other else ""
 
 
 def _copy(x: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from contextlib import ContextDecorator, contextmanager
 from itertools import accumulate
 from typing import Any
 
+from gradwright.around.compiler import is_compiling
 from gradwright.around.jit import Final, Future, export, ignore, is_scripting, unused
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
@@ -48,11 +49,6 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
     if allow_none_pass_through:
         raise TypeError("_vmap(allow_none_pass_through=True): each result of a batch must be a tensor here, not None")
     return vmap(func, in_dims, out_dims)
-
-
-def is_compiling() -> bool:
-    """Whether PyTorch's compiler goes through this: never."""
-    return False
 
 
 def _is_checkpoint_valid() -> bool:

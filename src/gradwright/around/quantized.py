@@ -5,10 +5,11 @@ There are no quantised tensors themselves.
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 from gradwright.contract.surrogate import surrogate
-from gradwright.errors import size
+from gradwright.errors import kind, size
 from gradwright.function.function import Function
 from gradwright.reading.torch import tensor_arg
 from gradwright.tensor import Tensor
@@ -45,7 +46,7 @@ def fake_quantize_per_tensor_affine(input: Any, scale: Any, zero_point: Any, qua
     tensor([0.1000, 0.5000, 1.5000])
     """
     x = tensor_arg("fake_quantize_per_tensor_affine", input)
-    step, zero = (float(_one("scale", scale)), int(_one("zero_point", zero_point)))
+    step, zero = (float(_one("scale", scale, Real)), int(_one("zero_point", zero_point, Integral)))
     _ordered(quant_min, quant_max)
     if not quant_min <= zero <= quant_max:
         raise RuntimeError(f"`zero_point` must be between `quant_min` and `quant_max`, but got {zero}")
@@ -62,7 +63,9 @@ def fake_quantize_per_channel_affine(input: Any, scale: Any, zero_point: Any, ax
     _ordered(quant_min, quant_max)
     if not -x.ndim <= axis < x.ndim:
         raise IndexError(f"`axis` must be between 0 and number of dimensions of input, but got {axis}")
-    parts = tensor_arg("fake_quantize_per_channel_affine", scale, "scale", 2), zero_point
+    scale = tensor_arg("fake_quantize_per_channel_affine", scale, "scale", 2)
+    zero_point = tensor_arg("fake_quantize_per_channel_affine", zero_point, "zero_point", 3)
+    parts = scale, zero_point
     for name, t in zip(("scale", "zero_point"), parts, strict=True):
         if t.ndim != 1 or t.size(0) != x.size(axis):
             raise RuntimeError(f"`{name}` must be of one dim, as long as dim {axis} of the input, {x.size(axis)}, but "
@@ -75,8 +78,12 @@ def fake_quantize_per_channel_affine(input: Any, scale: Any, zero_point: Any, ax
     return FakeQuantize.apply(x, step, zero, quant_min, quant_max)
 
 
-def _one(name: str, value: Any) -> Any:
+def _one(name: str, value: Any, wanted: type) -> Any:
     if not isinstance(value, Tensor):
+        if not isinstance(value, wanted):
+            what = "whole number" if wanted is Integral else "number"
+            raise TypeError(f"fake_quantize_per_tensor_affine(): expected `{name}` to be a {what}, or a tensor of one, "
+                            f"but got {kind(value)}")  # fmt: skip
         return value
     if value.numel() != 1:
         raise RuntimeError(f"`{name}` must be a number, or a tensor of one, but got {size(value.shape)}")

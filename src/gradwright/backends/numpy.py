@@ -115,20 +115,20 @@ def _halved(x: Any) -> Any:
 
 
 def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Largest value over ``axis``; NaN if there is one."""
-    if _in_rows(x, axis):
+    """Largest value over ``axis``, of equal ones, 0.0 and -0.0, the first; NaN if there is one."""
+    if _by_place(x, axis):
         return _at_rows(x, x.argmax(-1), keepdims)
     return _max(x, axis, None, None, keepdims)
 
 
 def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Smallest value over ``axis``; NaN if there is one."""
-    if _in_rows(x, axis):
+    """Smallest value over ``axis``, of equal ones, 0.0 and -0.0, the first; NaN if there is one."""
+    if _by_place(x, axis):
         return _at_rows(x, x.argmin(-1), keepdims)
     return _min(x, axis, None, None, keepdims)
 
 
-def _in_rows(x: Any, axis: Any) -> bool:
+def _by_place(x: Any, axis: Any) -> bool:
     """Whether the place of an extreme value of each row is found sooner than by NumPy's reduction the value."""
     rows = x.size >= _MANY and x.dtype in _FLOATS and _is_last(axis, x.ndim)
     return rows and 64 <= x.shape[-1] <= 512 and x.flags.c_contiguous

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import functools
 import inspect
-import re
 from contextvars import ContextVar
 from types import CodeType
 from typing import Any
@@ -126,11 +127,28 @@ def _at(cls: Any, name: str) -> str:
 
 def lacks_return(fn: Any) -> bool:
     """Whether a function has no ``return``, as far as its source can be read."""
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    return isinstance(code, CodeType) and _lacks_return(code)
+
+
+@functools.lru_cache(256)
+def _lacks_return(code: CodeType) -> bool:
     try:
-        source = inspect.getsource(inspect.unwrap(fn))
-    except (OSError, TypeError):
+        source = inspect.getsource(code)
+        tree = ast.parse(f"if 1:\n{source}" if source[:1].isspace() else source)
+    except (OSError, SyntaxError):
         return False
-    return re.search(r"\b(return|lambda)\b", source) is None
+    function = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)), None)
+    return code.co_name != "<lambda>" and function is not None and not _returns(function)
+
+
+def _returns(node: ast.AST) -> bool:
+    """Whether there is a ``return`` in a statement, those of functions inside left aside."""
+    return any(isinstance(n, ast.Return) or (not isinstance(n, _SCOPES) and _returns(n))
+               for n in ast.iter_child_nodes(node))  # fmt: skip
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def _takes(signature: inspect.Signature, n: int) -> bool:

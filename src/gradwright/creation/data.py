@@ -237,7 +237,7 @@ def asarray(obj: TensorLike, *, dtype: DType = None, device: DeviceLike = None, 
     """
     out = as_tensor(obj, dtype, device)
     held = isinstance(obj, (TensorBase, np.ndarray))
-    shared = out is obj if isinstance(obj, TensorBase) else held and np.may_share_memory(to_host(out.array), obj)
+    shared = out is obj if isinstance(obj, TensorBase) else held and _is_over(out, obj)
     if copy is False and not shared:
         what = "tensor with another dtype or device" if held else "arbitrary sequence into a tensor"
         raise ValueError(f"can't alias {what}: asarray() got copy=False")
@@ -246,6 +246,13 @@ def asarray(obj: TensorLike, *, dtype: DType = None, device: DeviceLike = None, 
     if requires_grad is None or requires_grad == out.requires_grad:
         return out
     return out.requires_grad_() if requires_grad else out.detach()
+
+
+def _is_over(x: Tensor, array: Any) -> bool:
+    """Whether a tensor is over the memory of an array; one without entries is if it could be."""
+    if array.size:
+        return bool(np.may_share_memory(to_host(x.array), array))
+    return x.device == CPU and x.array.dtype == array.dtype
 
 
 _PLACES = "biu"

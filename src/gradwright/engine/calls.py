@@ -310,6 +310,9 @@ def _cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
         return (None,) * len(outputs)
     if isinstance(given, TensorBase):
         given = (given,)
+    if not isinstance(given, Iterable):
+        raise TypeError(f"gradients can be either Tensors or None, but got {kind(given)}: give one for each output, "
+                        "each of its output's size")  # fmt: skip
     many = tuple(given)
     if len(many) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(many)} gradients")

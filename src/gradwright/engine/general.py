@@ -112,10 +112,10 @@ _NUMPY = numpy_backend.namespace
 
 def in_rows(result: Any, xp: Any = _NUMPY) -> Any:
     """A result, or several, as arrays whose memory goes row by row, where they have such."""
-    if result.__class__ is list:
-        return [in_rows(one, xp) for one in result]
     if result.__class__ is np.ndarray:
         return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    if isinstance(result, (list, tuple)):
+        return [in_rows(one, xp) for one in result]
     step = getattr(result, "itemsize", 0)
     for n, stride in zip(reversed(result.shape), reversed(getattr(result, "strides", ())), strict=False):
         if stride != step and n > 1:

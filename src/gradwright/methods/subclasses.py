@@ -21,6 +21,7 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import warn
 from gradwright.engine.view import alias_of
 from gradwright.errors import home, kind
+from gradwright.face.algebra.einsum import einsum
 from gradwright.face.forms import strangers
 from gradwright.face.views import alias
 from gradwright.interpreter.frames import ASKING
@@ -123,7 +124,7 @@ def _values(args: Any, kwargs: Any) -> Iterator[Any]:
 
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, as the arguments' classes have it; TypeError if none of them can."""
-    if len(args) == 2 and type(args[1]) in (list, tuple) and getattr(func, "__name__", "") == "einsum":
+    if len(args) == 2 and type(args[1]) in (list, tuple) and func is einsum:
         args = (args[0], *args[1])  # PyTorch's spreads them before it asks
     classes: list[type] = []
     functions: list[Any] = []

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from types import FunctionType, TracebackType
+from types import FunctionType
 from typing import Any
 
 from gradwright.engine.base import TensorBase
@@ -81,17 +81,6 @@ def _called(name: str) -> list[Any]:
         return [vars(sys.modules[door]).get(name) for door in _DOORS if door in sys.modules]
     tops = [getattr(sys.modules[door], top) for door, top in _CLASSES if door in sys.modules]
     return [vars(base).get(name) for top in tops for base in top.__mro__ if base.__qualname__ == cls]
-
-
-def hint_uncaught() -> None:
-    """Let `hint` look at errors that end a program, where Python shows them itself and does not know better."""
-    if sys.version_info < (3, 13) and sys.excepthook is sys.__excepthook__:
-        sys.excepthook = _hinting
-
-
-def _hinting(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    hint(error)
-    sys.__excepthook__(kind, error, trace)
 
 
 def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:

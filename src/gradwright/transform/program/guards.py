@@ -65,7 +65,8 @@ class Source:
     Attributes:
         parent: the source of what it is in, or None.
         how: the way from there: "[]" an item, "." an attribute, "vars" its ``__dict__``, "cell" the content of a cell,
-            "key" an item under a key that is held weakly, "()" what it returns, "get" what its ``get()`` returns.
+            "key" an item under a key that is held weakly, "()" what it returns, "get" what its ``get()`` returns,
+            "over" whether the class ``key`` counts as derived from it.
         key: its key there.
     """
 
@@ -110,9 +111,9 @@ class Source:
             return where.__dict__
         if how == "cell":
             return where.cell_contents
-        if how == "()":
-            return where()
-        return where.get() if how == "get" else where[self.key.get()]
+        if how in ("()", "get"):
+            return where() if how == "()" else where.get()
+        return issubclass(self.key, where) if how == "over" else where[self.key.get()]
 
 
 class Guard:
@@ -294,6 +295,8 @@ class _Writer:
             return f"{where}.cell_contents", False
         if how in ("()", "get"):
             return f"{where}{'.get' if how == 'get' else ''}()", False
+        if how == "over":
+            return f"issubclass({self.bind(key)}, {where})", False
         values, places = self.spread.get(id(parent), ("", {}))
         place = places.get(_which(key))
         return (f"{where}[{self.variable(key)}]" if place is None else f"{values}[{place}]"), False

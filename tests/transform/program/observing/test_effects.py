@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 from typing import Any
 
@@ -634,3 +635,16 @@ def test_each_of_several_first_calls_may_prepare_something_else(backend, compile
     losses, step = run(backend)
     assert losses == pytest.approx(run(None)[0], rel=1e-12)
     assert not step.programs.reason
+
+
+def test_a_dataclass_that_is_returned_may_have_a_field_that_is_not_set() -> None:
+    @dataclasses.dataclass
+    class Pair:
+        a: Any
+        b: Any = dataclasses.field(init=False)
+
+    step = gw.compile(lambda x: Pair(x * 2))
+    for _ in range(3):
+        made = step(w)
+        assert made.a.tolist() == [2.0, 2.0, 2.0]
+        assert not hasattr(made, "b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import copy
 import dataclasses
@@ -10,6 +11,7 @@ import os
 import random
 import threading
 import time
+import typing
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import pytest
 
 import gradwright as gw
 from gradwright import nn
-from tests.transform.program.observing.seen import departure, refusals
+from tests.transform.program.observing.seen import departure, quiet, refusals
 
 w = gw.ones(3, requires_grad=True)
 REMOVE: Any = []
@@ -442,3 +444,37 @@ def test_a_method_of_a_function_is_replaced(name):
     assert (step(gw.ones(3)) == eager(gw.ones(3))).all()
     setattr(Below, name, Square.__dict__[name])  # nearer, and the same
     assert (step(gw.ones(3)) == eager(gw.ones(3))).all()
+
+
+def abstract():
+    return abc.ABCMeta("Shape", (), {})
+
+
+@pytest.mark.parametrize("ask", [
+    lambda one, shape: isinstance(one, shape),
+    lambda one, shape: isinstance(one, (dict, (shape,))),
+    lambda one, shape: issubclass(type(one), shape),
+])  # fmt: skip
+def test_what_is_registered_with_an_abstract_class_departs_if_the_step_asks_about_it(ask: Any) -> None:
+    shape, one = abstract(), type("Square", (), {})()
+    step = lambda: w * 2 if ask(one, shape) else w * 3  # noqa: E731
+    assert departure(step, lambda: abstract().register(type(one))) is None
+    assert departure(step, lambda: shape.register(int)) is None
+    assert departure(step, lambda: shape.register(type(one))) is not None
+
+
+def test_so_it_does_of_a_union_from_outside() -> None:
+    shape, one = abstract(), type("Square", (), {})()
+    either = dict | shape
+    step = lambda: w * 2 if isinstance(one, either) else w * 3  # noqa: E731
+    assert departure(step, lambda: abstract().register(type(one))) is None
+    assert departure(step, lambda: shape.register(type(one))) is not None
+
+
+def test_a_protocol_of_attributes_is_asked_about_in_a_step() -> None:
+    @typing.runtime_checkable
+    class Sized(typing.Protocol):
+        size: int
+
+    one = type("Square", (), {"size": 1})()
+    quiet(lambda: w * 2 if isinstance(one, Sized) else w * 3)

@@ -299,7 +299,7 @@ class Calls(Libraries):
         if callee in (isinstance, issubclass, callable, id):
             self.reads.kind(args[0] if args else None)
             self.read(args[-1] if args and isinstance(args[-1], tuple) else None)
-            self.registered(args[-1] if args else None)
+            self.registered(callee, *args)
             return Result(Unknown(bool))
         if callee is next and args and not isinstance(args[0], Unknown):
             if isinstance(lookup(type(args[0]), "__next__")[0], FunctionType):

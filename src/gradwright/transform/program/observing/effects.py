@@ -152,7 +152,7 @@ def _parts(container: Any) -> Iterable[Any]:
         return container
     if isinstance(container, dict):
         return container.values()
-    return [getattr(container, f.name) for f in fields(container)]
+    return [getattr(container, f.name, None) for f in fields(container)]  # which may not be set
 
 
 def frozen(name: str, of: str, value: Any) -> str:

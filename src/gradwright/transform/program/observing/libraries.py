@@ -6,7 +6,7 @@ import functools
 import sys
 from abc import ABCMeta, get_cache_token
 from types import BuiltinFunctionType, CellType, FunctionType, MethodWrapperType
-from typing import Any
+from typing import Any, get_args
 
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.guards import MISSING
@@ -59,11 +59,22 @@ class Libraries(Effects):
             self.refuse(f"`{known.name}` refers weakly to a tensor, which a program would keep alive: hold the tensor.")
         return self.reads.note(self.reads.step(known.source, how), found, f"{known.name}()", type(value).__name__)
 
-    def registered(self, kinds: Any) -> None:
-        """It was asked about abstract classes, with which others can be registered: that is counted."""
-        if any(isinstance(kind, ABCMeta) for kind in (kinds if isinstance(kinds, tuple) else (kinds,))):
-            source = self.reads.step(self.reads.known(get_cache_token).source, "()")
-            self.reads.note(source, get_cache_token(), "abc.get_cache_token()", "abstract classes")
+    def registered(self, asked: Any, one: Any = None, kinds: Any = ()) -> None:
+        """It was asked about abstract classes, with which others can be registered: what they say was read."""
+        cls = one if asked is issubclass else one.type if isinstance(one, Unknown) else type(one)
+        for kind in kinds if isinstance(kinds, tuple) else get_args(kinds) or (kinds,):
+            if isinstance(kind, tuple):
+                self.registered(asked, one, kind)
+            elif isinstance(kind, ABCMeta):
+                try:
+                    answer = issubclass(cls, kind)
+                except TypeError:  # the class is not known, or a protocol says it of instances alone: all are counted
+                    source = self.reads.step(self.reads.known(get_cache_token).source, "()")
+                    self.reads.note(source, get_cache_token(), "abc.get_cache_token()", "abstract classes")
+                else:
+                    source = self.reads.step(self.reads.known(kind).source, "over", cls)
+                    said = f"issubclass({cls.__name__}, {kind.__name__})"
+                    self.reads.note(source, answer, said, "abstract class")
 
     def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A call is about to be made."""
