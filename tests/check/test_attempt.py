@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+import gradwright as gw
 from gradwright.check.attempt import Attempt
 
 
@@ -36,3 +37,22 @@ def test_an_exit():
 def test_ctrl_c_passes():
     with pytest.raises(KeyboardInterrupt), Attempt():
         raise KeyboardInterrupt
+
+
+def test_an_attribute_that_ctx_has_not():
+    class Typo(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensor
+            return g * x
+
+    attempt = Attempt()
+    with attempt:
+        Typo.apply(gw.ones(1, requires_grad=True)).backward()
+    assert attempt.said().endswith("has no attribute 'saved_tensor'; did you mean 'saved_tensors'?")
+    assert attempt.said(__file__).partition(" at line ")[0] == attempt.said()

@@ -258,6 +258,7 @@ def test_a_property_that_fails_says_why():
         Broken().width
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
 def test_sparse_buffers(T):
     m = T.nn.Module()
     m.register_buffer("a", T.eye(2).to_sparse())
@@ -265,3 +266,13 @@ def test_sparse_buffers(T):
     assert m.state_dict()["a"].to_dense().tolist() == [[1.0, 0.0], [0.0, 1.0]]
     with pytest.raises(TypeError, match="cannot assign 'float' object to buffer 'b'"):
         m.register_buffer("b", 1.0)
+    m.a = T.ones(2, 2).to_sparse()
+    assert m._buffers["a"].to_dense().tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    m.a = T.zeros(2)
+    m.a = T.eye(2).to_sparse_csr()
+    assert m._buffers["a"].layout is T.sparse_csr
+
+
+def test_only_our_own_sparse_tensors_are_buffers(torch):
+    with pytest.raises(TypeError, match="to buffer 'a'"):
+        gw.nn.Module().register_buffer("a", torch.eye(2).to_sparse())

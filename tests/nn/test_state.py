@@ -270,3 +270,47 @@ def test_a_private_hook_on_saving_may_give_another_state(lib):
     layer = lib.nn.Linear(1, 1)
     layer._register_state_dict_hook(lambda m, state, prefix, metadata: {f"x.{k}": v for k, v in state.items()})
     assert list(layer.state_dict()) == ["x.weight", "x.bias"]
+
+
+LAYOUTS = ("to_dense", "to_sparse", "to_sparse_csr")
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("assign", [False, True])
+@pytest.mark.parametrize("given", LAYOUTS)
+@pytest.mark.parametrize("held", LAYOUTS)
+def test_sparse_buffers_are_loaded(torch, held, given, assign):
+    found = []
+    for T in (torch, gw):
+        module = T.nn.Module()
+        module.register_buffer("a", getattr(T.eye(2), held)())
+        before = module.a
+        value = getattr(T.tensor([[0.0, 2.0], [3.0, 0.0]], dtype=T.float64), given)()
+        try:
+            module.load_state_dict({"a": value}, assign=assign)
+            failed = False
+        except RuntimeError as e:
+            failed = 'While copying the parameter named "a"' in str(e)
+        found.append((failed, module.a.to_dense().tolist(), str(module.a.layout), str(module.a.dtype),
+                      module.a is before, module.a is value))  # fmt: skip
+        with pytest.raises(RuntimeError, match="size mismatch for a"):
+            module.load_state_dict({"a": T.eye(3).to_sparse()})
+    assert found[0] == found[1]
+
+
+def test_what_a_sparse_buffer_took_is_a_copy():
+    module, eye = gw.nn.Module(), gw.eye(2).to_sparse()
+    module.register_buffer("a", eye)
+    module.register_buffer("b", module.a)
+    twice = gw.sparse_coo_tensor([[0, 0], [1, 1]], [1.0, 2.0], (2, 2))
+    with pytest.warns(gw.GradientWarning, match="'a' and 'b' are one tensor"):
+        module.load_state_dict({"a": eye * 2, "b": twice})
+    assert module.a is eye
+    assert not eye.is_coalesced()
+    twice._values().zero_()
+    assert eye.to_dense().tolist() == [[0.0, 3.0], [0.0, 0.0]]
+    module.load_state_dict(module.state_dict())
+    assert eye.to_dense().tolist() == [[0.0, 3.0], [0.0, 0.0]]
+    module.w = gw.nn.Parameter(gw.ones(2, 2))
+    with pytest.raises(RuntimeError, match=r'named "w": .* is torch.sparse_coo, .* its to_dense\(\) can be loaded$'):
+        module.load_state_dict({**module.state_dict(), "w": twice}, assign=True)

@@ -195,6 +195,7 @@ def test_files_of_torch_with_pickle_are_named(torch, tmp_path):
     [
         (len, r"\['optimizer'\]\[0\]\['hook'\].*code"),
         (gw.nn.Linear(1, 1), r"\['hook'\]: it is a Linear: save what its state_dict"),
+        (gw.eye(2).to_sparse_csr(), r"\['hook'\]: it is a SparseRows: save its to_dense\(\)"),
         (gw.Generator(), "get_state"),
         (object(), "it is a object; expected tensors"),
         (OrderedDict, "code"),

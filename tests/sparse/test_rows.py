@@ -55,3 +55,15 @@ def test_checks_stay_on():
     assert check_sparse_tensor_invariants.is_enabled()
     assert check_sparse_tensor_invariants(False)(len) is len
     check_sparse_tensor_invariants.enable()
+
+
+def test_each_who_is_told_that_indices_are_in_order_says_its_own_mend():
+    for call, mend in (
+        (lambda: sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0]), r": order the columns .*_coo_tensor\(.*does both$"),
+        (lambda: gw.sparse_coo_tensor([[1, 0]], [1.0, 2.0], is_coalesced=True), ": leave it out, and call coalesce"),
+        (lambda: gw.sparse_coo_tensor([[1, 0]], [1.0, 2.0])._coalesced_(True), ": leave it out, or call coalesce"),
+    ):
+        with pytest.raises(RuntimeError, match=mend):
+            call()
+    again = gw.sparse_coo_tensor([[0, 0], [1, 0]], [1.0, 2.0]).to_sparse_csr()
+    assert again.to_dense().tolist() == [[2.0, 1.0]]

@@ -6,6 +6,8 @@ import traceback
 from types import TracebackType
 from typing import Any
 
+from gradwright.reading.keywords import nearest_attribute
+
 
 class Attempt:
     """A context manager that keeps what its block raises, `SystemExit` too, in ``error``. Ctrl-C passes through."""
@@ -20,10 +22,13 @@ class Attempt:
         return error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit))
 
     def said(self, file: str = "") -> str:
-        """What it raised: ``ZeroDivisionError: division by zero``; with ``file``, also at which line of that."""
+        """What it raised: ``ZeroDivisionError: division by zero``; with ``file``, also at which line of that.
+
+        Of an attribute that something of gradwright's has not, the nearest one.
+        """
         if isinstance(self.error, SystemExit):
             return f"exits the interpreter (SystemExit: {self.error.code})"
-        first, *rest = str(self.error).strip().splitlines() or [""]
+        first, *rest = (str(self.error) + nearest_attribute(self.error)).strip().splitlines() or [""]
         where = f" at line {lines[0]}" if file and (lines := self.line(file)) else ""
         return "\n".join([f"{type(self.error).__name__}: {first}".removesuffix(": ") + where, *rest])
 

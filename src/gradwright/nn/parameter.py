@@ -5,6 +5,7 @@ Also those whose shape is not known yet: what lazy modules hold until their firs
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gradwright import creation, dtypes
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
+    "is_sparse",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -260,6 +262,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
     __slots__ = ()
     cls_to_become = Tensor
+
+
+def is_sparse(value: object) -> bool:
+    """Whether it is a `sparse.SparseTensor`, which is no `Tensor`; there is none before its module is imported."""
+    module = sys.modules.get("gradwright.sparse.tensor")
+    return module is not None and isinstance(value, module.SparseTensor)
 
 
 def is_lazy(value: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gradwright.nn.parameter import Buffer, Parameter
+from gradwright.nn.parameter import Buffer, Parameter, is_sparse
 from gradwright.tensor import Tensor
 
 _BEGIN = ", which begins every subclass's: super().__init__()"
@@ -70,7 +70,7 @@ class Registry:
         Raises TypeError unless it is a Tensor or None, KeyError for a name that is taken, empty or has a dot.
         """
         own = self._vacant("buffer", name)
-        if tensor is not None and not isinstance(tensor, Tensor) and not hasattr(type(tensor), "to_sparse_csr"):
+        if tensor is not None and not isinstance(tensor, Tensor) and not is_sparse(tensor):
             raise TypeError(
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
@@ -152,7 +152,7 @@ class Registry:
             self._vacate(name, buffers)
             self.register_buffer(name, value, value.persistent)
         elif buffers is not None and name in buffers:
-            if value is not None and not isinstance(value, Tensor):
+            if value is not None and not isinstance(value, Tensor) and not is_sparse(value):
                 raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
                                 "(torch.nn.Buffer, torch.Tensor or None expected)")  # fmt: skip
             buffers[name] = value

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gradwright.engine.grad_mode import no_grad
 from gradwright.nn.hooks import Hooked
-from gradwright.nn.parameter import Parameter, is_lazy
+from gradwright.nn.parameter import Parameter, is_lazy, is_sparse
 from gradwright.nn.ties import ties, warn_of_ties
 from gradwright.nn.tree import Tree
 from gradwright.tensor import Tensor
@@ -113,10 +113,11 @@ class State(Hooked, Tree):
                     missing_keys.append(prefix + name)
                 continue
             value = _ours(state_dict[prefix + name])
-            fault = _misfit(prefix + name, tensor, value)
+            assign = bool(local_metadata.get("assign_to_params_buffers"))
+            fault = _misfit(prefix + name, tensor, value, assign)
             if fault:
                 error_msgs.append(fault)
-            elif local_metadata.get("assign_to_params_buffers"):
+            elif assign:
                 setattr(self, name, _like(value, tensor))
             elif "copies" in local_metadata:
                 local_metadata["copies"].append((tensor, value))
@@ -215,9 +216,10 @@ def _ours(value: Any) -> Any:
     return from_dlpack(value.detach()) if theirs and hasattr(value, "__dlpack__") else value
 
 
-def _misfit(key: str, tensor: Any, value: Any) -> str | None:
-    """Why ``value`` cannot be loaded into ``tensor``; None if it can."""
-    if not isinstance(value, Tensor):
+def _misfit(key: str, tensor: Any, value: Any, assign: bool) -> str | None:
+    """Why ``value`` cannot be loaded into ``tensor``, or take its place; None if it can."""
+    sparse = is_sparse(value)
+    if not isinstance(value, Tensor) and not sparse:
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(value)}")  # fmt: skip
     if is_lazy(value):
@@ -225,9 +227,16 @@ def _misfit(key: str, tensor: Any, value: Any) -> str | None:
             f'While copying the parameter named "{key}": the one in the checkpoint has no shape yet, but the one in '
             "the current model has been initialized."
         )  # fmt: skip
-    if value.shape != tensor.shape and (tensor.ndim, value.shape) != (0, (1,)):
+    if value.shape != tensor.shape and (sparse or (tensor.ndim, value.shape) != (0, (1,))):
         return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
                 f"current model is {tensor.shape}.")  # fmt: skip
+    if (sparse or is_sparse(tensor)) and value.layout != tensor.layout:
+        trained = isinstance(tensor, Parameter)
+        if trained or not assign:
+            mend = f"it must be {tensor.layout}" if is_sparse(tensor) else "its to_dense() can be loaded"
+            mend += "" if trained else ", or pass assign=True"
+            return (f'While copying the parameter named "{key}": the one in the checkpoint is {value.layout}, the one '
+                    f"in the current model {tensor.layout}: {mend}")  # fmt: skip
     if value.is_complex() and not tensor.is_complex():
         return (f'While copying the parameter named "{key}": the one in the checkpoint is {value.dtype}, whose '
                 f"imaginary part would be lost in {tensor.dtype}.")  # fmt: skip
@@ -236,7 +245,9 @@ def _misfit(key: str, tensor: Any, value: Any) -> str | None:
 
 @no_grad()
 def _copy(tensor: Any, value: Any) -> None:
-    if not is_lazy(value):
+    if is_sparse(tensor):
+        tensor._take(value)
+    elif not is_lazy(value):
         tensor.copy_(_shaped(value, tensor))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradwright.engine.memory import layout, owner
 from gradwright.engine.strict import warn
-from gradwright.nn.parameter import is_lazy
+from gradwright.nn.parameter import is_lazy, is_sparse
 from gradwright.nn.tree import Tree
 
 
@@ -17,7 +17,9 @@ def ties(module: Tree) -> list[list[str]]:
     found: dict[Any, list[str]] = {}
     for kind in ("_parameters", "_buffers"):
         for path, t in module._named(kind, "", True, False):
-            if not is_lazy(t):
+            if is_sparse(t):
+                found.setdefault((id(t), None), []).append(path)
+            elif not is_lazy(t):
                 held, lies = owner(t), layout(t).__array_interface__
                 place = None if held is t else (lies["data"], lies["shape"], lies["strides"])
                 found.setdefault((id(held), place), []).append(path)
@@ -42,5 +44,5 @@ def warn_of_ties(module: Tree, tied: list[list[str]], state: Mapping[str, Any], 
 def _differ(a: Any, b: Any) -> bool:
     if a.shape != b.shape:
         return True
-    a, b = a.detach(), b.detach()
+    a, b = (t.to_dense() if is_sparse(t) else t for t in (a.detach(), b.detach()))
     return bool(((a != b) & ~((a != a) & (b != b))).any())

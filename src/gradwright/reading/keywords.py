@@ -66,12 +66,17 @@ def hint(error: BaseException) -> None:
 
 def hint_attribute(error: BaseException) -> None:
     """Note on the error for an attribute that an object of gradwright's has not the nearest one, as Python shows it."""
-    if isinstance(error, AttributeError) and error.name and error.obj is not None:
-        cls = type(error.obj)
-        ours = any(base.__module__.partition(".")[0] == "gradwright" for base in cls.__mro__)
-        mend = nearest(error.name, dir(error.obj)).removeprefix("; ") if ours else ""
-        if mend and mend not in str(error):
-            error.add_note(mend)
+    if mend := nearest_attribute(error):
+        error.add_note(mend.removeprefix("; "))
+
+
+def nearest_attribute(error: BaseException | None) -> str:
+    """`nearest` for such an error; "" for any other, and for one that says so itself."""
+    if not isinstance(error, AttributeError) or not error.name or error.obj is None:
+        return ""
+    ours = any(base.__module__.partition(".")[0] == "gradwright" for base in type(error.obj).__mro__)
+    mend = nearest(error.name, dir(error.obj)) if ours else ""
+    return mend if mend.removeprefix("; ") not in str(error) else ""
 
 
 def _called(name: str) -> list[Any]:

@@ -19,6 +19,7 @@ from gradwright import dtypes
 from gradwright.backends.devices import device
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
+from gradwright.nn.parameter import is_sparse
 from gradwright.serialization.memory import Store, check
 
 _DEEPEST = 100
@@ -113,6 +114,8 @@ def _told(key: Any, how: Callable[[Any], str]) -> str:
 
 def _mend(value: Any) -> str:
     what = kind(value)
+    if is_sparse(value):
+        return f"it is a {what}: save its to_dense(), or its indices(), values() and shape"
     for method in ("state_dict", "get_state"):
         if hasattr(value, method) and not isinstance(value, type):
             return f"it is a {what}: save what its {method}() returns"

@@ -36,15 +36,19 @@ class Parts:
     def _coalesced_(self, coalesced: bool) -> Any:
         """Say whether the indices are in order and differ; RuntimeError if that is said and they are not so."""
         if coalesced:
-            self._checked_order("_coalesced_(True)")
+            self._checked_order("_coalesced_(True)", "leave it out, or call coalesce()")
         self._sorted = coalesced
         return self
 
-    def _checked_order(self, who: str) -> None:
+    def _take(self, other: Any) -> None:
+        """Become a copy of another one of the same size and layout, in the dtype and on the device of this one."""
+        held = other._values().detach().to(self._held, copy=True).requires_grad_(self._held.requires_grad)
+        self._at, self._held, self._sorted = other._indices().to(held.device, copy=True), held, other._sorted
+
+    def _checked_order(self, who: str, mend: str) -> None:
         places = self._places()
         if not bool((places[1:] > places[:-1]).all()):
-            raise RuntimeError(f"{who} says that indices are in order and differ, but these do not: "
-                               "leave it out, or call coalesce()")  # fmt: skip
+            raise RuntimeError(f"{who} says that indices are in order and differ, but these do not: {mend}")
 
     def _places(self) -> Any:
         """The indices as numbers of entries, row by row."""

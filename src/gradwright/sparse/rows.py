@@ -92,7 +92,8 @@ def sparse_csr_tensor(crow_indices: TensorLike, col_indices: TensorLike, values:
     least = int(columns.max()) + 1 if len(columns) else 0
     made = sparse_coo_tensor(stack([rows, columns]), values, (len(counts), least) if size is None else size,
                              dtype=dtype, device=device, requires_grad=requires_grad)  # fmt: skip
-    made._checked_order("sparse_csr_tensor()")
+    made._checked_order("sparse_csr_tensor()", "order the columns of each row, and add up values of one place; "
+                        "sparse_coo_tensor(...).to_sparse_csr() does both")  # fmt: skip
     return SparseRows(made._indices(), made._values(), made.shape, True)
 
 

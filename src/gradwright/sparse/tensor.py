@@ -355,7 +355,7 @@ def sparse_coo_tensor(indices: TensorLike, values: TensorLike = None, size: Sequ
         held = held.detach().clone().requires_grad_()
     made = SparseTensor(at, held, shape, bool(is_coalesced))
     if is_coalesced:
-        made._checked_order("sparse_coo_tensor(): is_coalesced=True")
+        made._checked_order("sparse_coo_tensor(): is_coalesced=True", "leave it out, and call coalesce()")
     return made
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.around import fx
+from gradwright.around.seldom import _assert
 
 
 @pytest.fixture(params=["gradwright", "torch"])
@@ -80,3 +81,60 @@ def test_what_is_no_op_is_refused():
         fx.Graph().create_node("call", len)
     with pytest.raises(RuntimeError, match="has no output"):
         fx.Graph().output_node()
+
+
+def test_moves_keep_the_list_whole(T):
+    _, fx = T
+    graph = made(fx)
+    names = [n.name for n in graph.nodes]
+    x, y, *_ = graph.nodes
+    x.append(x.next)
+    y.prepend(y)
+    y.append(y)
+    y.prepend(x)
+    assert [n.name for n in graph.nodes] == names
+    other = fx.Graph().placeholder("z")
+    for move in (x.append, x.prepend):
+        with pytest.raises((RuntimeError, AssertionError), match="Attempting to move a Node into a different Graph"):
+            move(other)
+    assert (len(graph.nodes), [n.name for n in other.graph.nodes]) == (5, ["z"])
+
+
+def test_what_does_more_than_give_a_value_is_not_dead(T):
+    T, fx = T
+    check = _assert if T is gw else T._assert
+
+    def f(x):
+        check(x.sum() > 0, "no")
+        for unused in (T.rand_like, T.bernoulli, T.sin, T.nn.functional.dropout):
+            unused(x)
+        return x * 2
+
+    for asked in (None, lambda n: n.name in ("x", "sin", "mul", "output")):
+        graph = fx.Tracer().trace(f)
+        assert graph.eliminate_dead_code(asked)
+        due = ["sin"] if asked else ["sum_1", "gt", "_assert", "rand_like", "bernoulli"]
+        assert [n.name for n in graph.nodes] == ["x", *due, "mul", "output"]
+
+
+def test_what_writes_is_not_dead_either():
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    graph.call_method("add_", (x, 1))
+    graph.call_function(operator.setitem, (x, 0, 1))
+    graph.call_function(operator.iadd, (x, 1))
+    graph.call_function(gw.nn.functional.relu, (x,), {"inplace": True})
+    graph.call_function(gw.add, (x, 1), {"out": x})
+    graph.call_method("bernoulli", (x,))
+    kept = len(graph.nodes)
+    graph.call_function(operator.and_, (x, x))
+    graph.call_method("__invert__", (x,))
+    graph.call_function(gw.nn.functional.relu, (x,), {"inplace": False})
+    graph.call_module("layer", (x,))
+    assert graph.eliminate_dead_code()
+    assert len(graph.nodes) == kept
+    graph.owning_module = gw.nn.Module()
+    graph.owning_module.layer = gw.nn.Identity()
+    graph.owning_module.layer._is_impure = True
+    graph.call_module("layer", (x,))
+    assert not graph.eliminate_dead_code()

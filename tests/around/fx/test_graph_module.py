@@ -49,3 +49,27 @@ def test_a_graph_that_is_changed_is_run_as_it_is_then(capsys):
 def test_parts_that_are_not_there():
     with pytest.raises(AttributeError):
         ours.GraphModule(gw.nn.Module(), graph(ours))
+
+
+def test_arguments_fit_as_pytorchs(torch):
+    said = []
+    for T, fx in ((torch, importlib.import_module("torch.fx")), (gw, ours)):
+        traced = fx.symbolic_trace(lambda x, y=2: x * y)
+        x = T.ones(2)
+        assert traced(x, y=3).tolist() == traced(y=3, x=x).tolist() == [3.0, 3.0]
+        for args, kwargs in (((x, x, x), {}), ((x,), {"x": x}), ((x,), {"z": x}), ((), {"y": x})):
+            with pytest.raises(TypeError, match=r"forward\(\)") as e:
+                traced(*args, **kwargs)
+            said.append(e)
+    assert str(said[4].value) == "forward() got 1 more positional arguments than it takes: inputs are ['x', 'y']"
+
+
+def test_parameters_of_a_derived_class_stay_parameters(torch):
+    for T, fx in ((torch, importlib.import_module("torch.fx")), (gw, ours)):
+        class Weight(T.nn.Parameter):
+            pass
+        root = T.nn.Module()
+        root.w = Weight(T.ones(2))
+        g = fx.Graph()
+        g.output(g.get_attr("w"))
+        assert [n for n, _ in fx.GraphModule(root, g).named_parameters()] == ["w"]

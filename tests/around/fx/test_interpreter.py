@@ -23,3 +23,10 @@ def test_values_that_are_there_are_not_computed():
     assert run.env[y] == 2
     with pytest.raises(RuntimeError, match="referenced nonexistent value"):
         run.map_nodes_to_values((ours.Graph().placeholder("z"),), y)
+
+
+def test_what_is_left_is_given_to_a_star():
+    def f(x, *xs, **k):
+        return x - xs[0] + k.get("a", xs[1])
+
+    assert ours.Interpreter(ours.symbolic_trace(f)).run(5, 2, 40) == 43

@@ -15,7 +15,7 @@ def test_the_report_is_short_and_complete():
     x = t(3)
     lines = str(diagnose(Scale, (x, 2.5))).splitlines()
     assert lines[0] == "WRONG: the gradient of Scale by `x` is wrong at 3 of 3 entries"
-    assert lines[1].startswith("worst entry: d out[")
+    assert lines[1].startswith("worst entry, by its error bar: d out[")
     assert ": analytic 6.25, numeric 2.5 ± " in lines[1]
     assert lines[2] == "likeliest: the gradient of `x` is 2.5 times what it should be; 2.5 = `constant`"
     assert lines[3].startswith("    mend: divide the gradient of `x` in backward by `constant`")

@@ -1,7 +1,7 @@
 """``torch.fx``: graphs of functions, traced with proxies or made by hand, and modules that run them.
 
 Graphs are run node by node; no code is generated. What else there is in PyTorch's is not here: `gradwright.compile`
-traces functions on its own way, and shows what was traced.
+traces functions in its own way, and shows what was traced.
 """
 
 from __future__ import annotations

@@ -173,10 +173,13 @@ class Graph:
         return _rebuilt, (rows,)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Take out what nothing uses, but for inputs and the output; whether there was any."""
+        """Take out what nothing uses, but for inputs, the output and what `Node.is_impure`; whether there was any.
+
+        ``is_impure_node`` is asked instead of that, if given.
+        """
         count = len(self.nodes)
         for node in reversed(self.nodes):
-            kept = node.op in _KEPT or (is_impure_node is not None and is_impure_node(node))
+            kept = node.op in _KEPT or (is_impure_node or Node.is_impure)(node)
             if not kept and not node.users:
                 self.erase_node(node)
         return len(self.nodes) < count

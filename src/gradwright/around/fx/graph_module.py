@@ -6,7 +6,9 @@ from typing import Any
 
 from gradwright.around.fx.graph import Graph
 from gradwright.around.fx.interpreter import Interpreter
+from gradwright.around.fx.node import Node
 from gradwright.nn.module import Module
+from gradwright.nn.parameter import Parameter
 
 
 class GraphModule(Module):
@@ -45,20 +47,41 @@ class GraphModule(Module):
         """Nothing: the graph is run as it is."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the graph returns; arguments may be given by the names of its inputs."""
-        if kwargs:
-            names = [n.target for n in self._graph.nodes if n.op == "placeholder"][len(args) :]
-            if unknown := kwargs.keys() - set(names):
-                raise TypeError(f"forward() got an unexpected keyword argument {min(unknown)!r}: inputs are {names}")
-            nodes = {n.target: n for n in self._graph.nodes if n.op == "placeholder"}
-            return Interpreter(self).run(*args, initial_env={nodes[k]: v for k, v in kwargs.items()})
-        return Interpreter(self).run(*args)
+        """What the graph returns; arguments may be given by the names of its inputs. TypeError unless they fit."""
+        nodes = [n for n in self._graph.nodes if n.op == "placeholder"]
+        return Interpreter(self).run(initial_env=_bound(nodes, list(args), kwargs))
 
     def print_readable(self, print_output: bool = True, **_: Any) -> str:
         """The graph as text."""
         if print_output:
             print(self._graph)  # noqa: T201 - it was asked for
         return str(self._graph)
+
+
+def _bound(inputs: list[Node], given: list[Any], named: dict[str, Any]) -> dict[Node, Any]:
+    """The values of inputs in a call, without those that have their default."""
+    found: dict[Node, Any] = {}
+    missing: list[str] = []
+    inputs_are = f": inputs are {[n.target for n in inputs]}"
+    for node in inputs:
+        name = node.target
+        if name.startswith("**"):
+            found[node], named = named, {}
+        elif name.startswith("*"):
+            found[node], given = tuple(given), []
+        elif given and name in named:
+            raise TypeError(f"forward() got multiple values for argument {name!r}{inputs_are}")
+        elif given or name in named:
+            found[node] = given.pop(0) if given else named.pop(name)
+        elif not node.args:
+            missing.append(name)
+    if given:
+        raise TypeError(f"forward() got {len(given)} more positional arguments than it takes{inputs_are}")
+    if named:
+        raise TypeError(f"forward() got an unexpected keyword argument {min(named)!r}{inputs_are}")
+    if missing:
+        raise TypeError(f"forward() missing required arguments: {', '.join(missing)}{inputs_are}")
+    return found
 
 
 def _part(root: Any, target: str) -> Any:
@@ -73,7 +96,7 @@ def _set_part(module: Module, target: str, value: Any) -> None:
         if not hasattr(module, name):
             setattr(module, name, Module())
         module = getattr(module, name)
-    registered = isinstance(value, Module) or type(value).__name__ == "Parameter" or not hasattr(value, "detach")
+    registered = isinstance(value, (Module, Parameter)) or not hasattr(value, "detach")
     if registered:
         setattr(module, last, value)
     else:

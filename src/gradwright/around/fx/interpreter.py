@@ -55,7 +55,9 @@ class Interpreter:
         return map_arg(args, value)
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
-        """The next input, or its default; RuntimeError if there is neither."""
+        """The next input, or its default; RuntimeError if there is neither. All that are left for one with a star."""
+        if target.startswith("**"):
+            return {}  # which only calls of a module have
         if target.startswith("*"):
             return list(self.args_iter)
         for given in self.args_iter:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
+from gradwright.around.seldom import _assert, _assert_async
+from gradwright.tensor import Tensor
+
+_CHECKS = (_assert, _assert_async)
+_WRITES = [getattr(operator, name) for name in dir(operator) if name.startswith("__i")
+           and hasattr(operator, f"__{name[3:]}")] + [operator.setitem, operator.delitem]  # fmt: skip
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 
 
@@ -81,14 +88,20 @@ class Node:
     prev = property(lambda self: self._prev)
 
     def prepend(self, x: Node) -> None:
-        """Move ``x`` to right before this node."""
+        """Move ``x`` to right before this node; RuntimeError if it is of another graph."""
+        if x.graph is not self.graph:
+            raise RuntimeError(f"Attempting to move a Node into a different Graph: {x} next to {self}: "
+                               "graph.node_copy() makes one there")  # fmt: skip
+        if x is self:
+            return
         x._unlink()
         x._prev, x._next = self._prev, self
         self._prev._next = self._prev = x
 
     def append(self, x: Node) -> None:
-        """Move ``x`` to right behind this node."""
-        self._next.prepend(x)
+        """Move ``x`` to right behind this node; RuntimeError if it is of another graph."""
+        if x is not self:
+            self._next.prepend(x)
 
     def _unlink(self) -> None:
         self._prev._next, self._next._prev = self._next, self._prev
@@ -115,6 +128,23 @@ class Node:
         for user in users:
             user.replace_input_with(self, replace_with)
         return users
+
+    def is_impure(self, impure_random: bool = True) -> bool:
+        """Whether it does more than give a value: inputs, the output, assertions, what writes in place or draws.
+
+        Draws do not count without ``impure_random``. Modules count if they have a true ``_is_impure``.
+        """
+        if self.op == "call_module":
+            owner = self.graph.owning_module
+            return owner is not None and bool(getattr(owner.get_submodule(self.target), "_is_impure", False))
+        if self.op not in ("call_function", "call_method"):
+            return self.op != "get_attr"
+        function = getattr(Tensor, self.target, None) if self.op == "call_method" else self.target
+        module, name = getattr(function, "__module__", None) or "", _called(self.target)
+        writes = name.endswith("_") and not name.endswith("__") and module != "_operator"
+        draws = impure_random and module.startswith("gradwright.random")
+        given = self._kwargs.get("out") is not None or bool(self._kwargs.get("inplace"))
+        return writes or draws or given or function in _CHECKS or function in _WRITES
 
     def format_node(self) -> str:
         """A line that describes it."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 from gradwright.around.fx.graph import Graph
 from gradwright.around.fx.graph_module import GraphModule
 from gradwright.around.fx.node import Node
-from gradwright.around.fx.proxy import Proxy, TracerBase
+from gradwright.around.fx.proxy import Proxy, TraceError, TracerBase
 from gradwright.engine.base import TensorBase
 from gradwright.nn.module import Module
 
@@ -29,25 +30,21 @@ class Tracer(TracerBase):
         self.root, self.graph = root if module else Module(), Graph(tracer_cls=type(self))
         function = root.forward if module else root
         self._paths = {m: path for path, m in self.root.named_modules()}
-        args, kwargs = self._inputs(function, concrete_args or {})
+        inputs = self._inputs(function, concrete_args or {})
         with self._going_through():
-            result = function(*args, **kwargs)
+            result = _called(function, inputs)
         self.graph.output(self.create_arg(result))
         return self.graph
 
-    def _inputs(self, function: Callable[..., Any], concrete: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        args: list[Any] = []
-        kwargs: dict[str, Any] = {}
+    def _inputs(self, function: Callable[..., Any], concrete: dict[str, Any]) -> list[tuple[inspect.Parameter, Any]]:
+        """The parameters of a function, each with its proxy or value: one for all of ``*args``, and of ``**kwargs``."""
+        found: list[tuple[inspect.Parameter, Any]] = []
         for name, p in inspect.signature(function).parameters.items():
-            stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
-            if stars:
-                made = self.proxy(self.create_node("placeholder", stars + name, (), {}, name))
-                (args.append(made) if stars == "*" else kwargs.update({name: made}))
-                continue
             default = () if p.default is p.empty else (p.default,)
-            made = concrete[name] if name in concrete else self.create_proxy("placeholder", name, default, {})
-            kwargs.update({name: made}) if p.kind is p.KEYWORD_ONLY else args.append(made)
-        return args, kwargs
+            target = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + name  # type: ignore[call-overload]
+            made = concrete[name] if name in concrete else self.create_proxy("placeholder", target, default, {})
+            found.append((p, made))
+        return found
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a module is one step."""
@@ -101,11 +98,34 @@ class Tracer(TracerBase):
             Module.__call__ = kept  # type: ignore[method-assign]
 
 
+def _called(function: Callable[..., Any], inputs: list[tuple[inspect.Parameter, Any]]) -> Any:
+    """The result for these values of its parameters, of which those with stars are one value each.
+
+    For these its code runs as that of a function whose parameters have no stars. TraceError if it has none to run so.
+    """
+    values = {p.name: value for p, value in inputs}
+    if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p, _ in inputs):
+        by_name = {p.name: values.pop(p.name) for p, _ in inputs if p.kind is p.KEYWORD_ONLY}
+        return function(*values.values(), **by_name)
+    plain = getattr(function, "__func__", function)
+    if not isinstance(plain, FunctionType) or hasattr(plain, "__wrapped__"):
+        raise TraceError("symbolic tracing of *args and **kwargs takes a plain function or method, but got "
+                         f"{function!r}: trace the function inside it, or one that names each argument")  # fmt: skip
+    code = plain.__code__
+    own = [] if plain is function else [function.__self__]  # type: ignore[attr-defined]
+    names = code.co_varnames[: len(own) + len(inputs)]
+    bare = code.replace(co_argcount=len(names), co_posonlyargcount=0, co_kwonlyargcount=0,
+                        co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))  # fmt: skip
+    call = FunctionType(bare, plain.__globals__, plain.__name__, None, plain.__closure__)
+    return call(*own, *(values[name] for name in names[len(own) :]))
+
+
 def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
     """A module that does what a module or function does, as a graph, run once with a `Proxy` for each input."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
-    return GraphModule(tracer.root, graph, type(root).__name__ if isinstance(root, Module) else root.__name__)
+    name = type(root).__name__ if isinstance(root, Module) else getattr(root, "__name__", "GraphModule")
+    return GraphModule(tracer.root, graph, name)
 
 
 __all__ = ["Proxy", "Tracer", "symbolic_trace"]

@@ -89,7 +89,7 @@ def diagnose(
     >>> x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
     >>> print(gradwright.autograd.diagnose(Cube, x))
     WRONG: the gradient of Cube by `x` is wrong at 2 of 2 entries
-    worst entry: d out[1] / d x[1]: analytic 4, numeric 12 ± ...
+    worst entry, by its error bar: d out[1] / d x[1]: analytic 4, numeric 12 ± ...
     likeliest: the gradient of `x` is 0.333333 times what it should be; 0.333333 = 1 / the 3 in forward
         mend: multiply the gradient of `x` in backward by the 3 in forward
     """

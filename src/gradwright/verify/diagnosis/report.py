@@ -97,7 +97,8 @@ def text(d: Diagnosis) -> str:
     judged = d.verdict is not Verdict.SURROGATE and any(b.wrong.any() for b in d.blocks)
     if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or judged):
         analytic, numeric = apart(d.worst.analytic, d.worst.numeric, 8)
-        lines += [f"worst entry: {d.worst}: analytic {analytic}, numeric {numeric} ± {d.worst.bar:.1g}"]
+        label = "worst entry, by its error bar: " if judged else "worst entry: "
+        lines += _wrapped(label, f"{d.worst}: analytic {analytic}, numeric {numeric} ± {d.worst.bar:.1g}")
     lines += _wrapped("second witness: ", d.witness) if d.witness else []
     wrong = d.verdict is Verdict.WRONG
     for k, h in enumerate(d.hypotheses):
