@@ -75,9 +75,9 @@ class Graph:
         self._used.add(name)
         return name
 
-    def placeholder(self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty) -> Node:
-        """A new input."""
-        args = () if default_value is inspect.Signature.empty else (default_value,)
+    def placeholder(self, name: str, type_expr: Any = None, default_value: Any = ...) -> Node:
+        """A new input; ``...`` or `inspect.Signature.empty`: without a default."""
+        args = () if default_value is ... or default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
