@@ -181,7 +181,7 @@ def _check_count(cls: Any, which: str) -> None:
 
 def _check_outputs(cls: Any, which: str, backward: inspect.Signature) -> None:
     """Raise TypeError if every return of forward is a tuple, written out, for which backward takes too few or many."""
-    counts = _returned(cls.forward)
+    counts = [] if hasattr(getattr(cls, which), "__wrapped__") else _returned(cls.forward)  # JAX's takes residuals
     if counts and not any(_takes(backward, 1 + n) for n, _ in counts):
         shown = " or ".join(dict.fromkeys(str(n) for n, _ in counts))
         raise TypeError(f"{cls.__name__}: forward returns {shown} outputs, but {which} is defined as {which}{backward} "

@@ -122,9 +122,15 @@ def _values(args: Any, kwargs: Any) -> Iterator[Any]:
             yield value
 
 
+def _is_einsum(func: Any) -> bool:
+    """Whether a function is gradwright's own, in whichever form it asks."""
+    named = getattr(func, "__name__", ""), str(getattr(func, "__module__", "")).partition(".")[0]
+    return func is einsum or named in (("einsum", "gradwright"), ("einsum", "torch"))
+
+
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, as the arguments' classes have it; TypeError if none of them can."""
-    if len(args) == 2 and type(args[1]) in (list, tuple) and func is einsum:
+    if len(args) == 2 and type(args[1]) in (list, tuple) and _is_einsum(func):
         args = (args[0], *args[1])  # PyTorch's spreads them before it asks
     classes: list[type] = []
     functions: list[Any] = []

@@ -362,15 +362,10 @@ class Trace(Follows):
         return found
 
     def restore(self, failed: bool = True) -> None:
-        """Let all tensors be as they were before the run, which has ended.
-
-        If it has ``failed``, also what draws numbers, and what was made in it; else `part` sees to that.
-        """
+        """Let tensors be as before the run; if it has ``failed``, also what draws, and what was made (else: `part`)."""
         self.notes.open = False
         for unit in self.units:
-            for t, array in unit.showing:
-                if not failed and id(t) not in self.before.known:
-                    continue
+            for t, array in unit.showing if failed else [s for s in unit.showing if id(s[0]) in self.before.known]:
                 back_to(t, unit.parts.get(id(t)), array)
                 if type(t._node) is AccumulateGrad:
                     t._node._array = array
