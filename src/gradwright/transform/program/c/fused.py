@@ -35,12 +35,12 @@ def tame(lowered: Lowered) -> set[Node]:
     wild = [node for node in lowered.nodes if not lowered.rounds(node)]
     for user in lowered.nodes:
         wild += [root for operand in operands(lowered, user)
-                 if not _takes(lowered, user, root := _root(lowered, operand))]  # fmt: skip
+                 if not _takes(lowered, user, root := lowered.root(operand))]  # fmt: skip
     found = set(lowered.nodes) - set(wild)
     while wild:
         node = wild.pop()
         if node in lowered.how:
-            before = {_root(lowered, operand) for operand in operands(lowered, node)} & found
+            before = {lowered.root(operand) for operand in operands(lowered, node)} & found
             found -= before
             wild += before
     return found
@@ -51,7 +51,7 @@ def fused_in(step: Step, lowered: Lowered, memory: Memory, tame: Set[Node]) -> s
     users: dict[Node, list[Node]] = {}
     for node in step.nodes:
         for operand in operands(lowered, node):
-            users.setdefault(_root(lowered, operand), []).append(node)
+            users.setdefault(lowered.root(operand), []).append(node)
     ends: set[Node] = set()  # in sums of this loop, and only there
     for node in reversed(step.nodes):
         within = all(_sum(lowered, user) or user in ends for user in users.get(node, ()))
@@ -65,8 +65,8 @@ def fused_in(step: Step, lowered: Lowered, memory: Memory, tame: Set[Node]) -> s
         if _sum(lowered, user):
             found.add(node)
         elif user.op in ("add", "subtract") and user.dtype == node.dtype:
-            others = [o for o in operands(lowered, user) if _root(lowered, o) is not node]
-            if all(prod(o.shape) == 1 and not is_product(lowered, _root(lowered, o)) for o in others):
+            others = [o for o in operands(lowered, user) if lowered.root(o) is not node]
+            if all(prod(o.shape) == 1 and not is_product(lowered, lowered.root(o)) for o in others):
                 found.add(node)
     return found
 
@@ -78,11 +78,6 @@ def is_product(lowered: Lowered, node: Node) -> bool:
     return floats and node.op in ("multiply", "square")
 
 
-def _root(lowered: Lowered, operand: Node) -> Node:
-    place = lowered.places.get(operand)
-    return operand if place is None else place.root
-
-
 def _takes(lowered: Lowered, user: Node, node: Node) -> bool:
     """Whether what takes a node is a sum, a product, or a quotient of which it is the numerator."""
     way = lowered.how[user]
@@ -91,7 +86,7 @@ def _takes(lowered: Lowered, user: Node, node: Node) -> bool:
     if not isinstance(way, Element):
         return False
     if user.op in ("divide", "true_divide"):
-        return not any(isinstance(o, Node) and _root(lowered, o) is node for o in way.operands[1:])
+        return not any(isinstance(o, Node) and lowered.root(o) is node for o in way.operands[1:])
     return user.op in _TAME
 
 

@@ -199,6 +199,11 @@ class Lowered:
             x = self._copied(x)
         return Check(x, expected.tobytes())
 
+    def root(self, node: Node) -> Node:
+        """The node in whose memory a value lies; itself, if it is no array."""
+        place = self.places.get(node)
+        return node if place is None else place.root
+
     def rounds(self, node: Node) -> bool:
         """Whether a node may be rounded otherwise than NumPy's is."""
         return not self.exact and node not in self._to_the_bit

@@ -57,19 +57,15 @@ class _Recomputing:
                 self.lowered.nodes.remove(node)
                 self.steps.steps[self.steps.where[node]].nodes.remove(node)
                 for operand in operands(self.lowered, node):
-                    readers[self._root(operand)].remove(node)
+                    readers[self.lowered.root(operand)].remove(node)
 
     def _readers(self) -> dict[Node, list[Node]]:
         """For each node in memory or in a loop those that read it."""
         found: dict[Node, list[Node]] = {}
         for node in self.lowered.nodes:
             for operand in operands(self.lowered, node):
-                found.setdefault(self._root(operand), []).append(node)
+                found.setdefault(self.lowered.root(operand), []).append(node)
         return found
-
-    def _root(self, operand: Node) -> Node:
-        place = self.lowered.places.get(operand)
-        return operand if place is None else place.root
 
     def _look(self, node: Node) -> None:
         if node in self.needed:
@@ -89,7 +85,7 @@ class _Recomputing:
         way = self.lowered.how[reader]
         if not isinstance(way, (Element, Reduction)) or reader in self.lowered.part_of:
             return False
-        given = [o for o in operands(self.lowered, reader) if self._root(o) is node]
+        given = [o for o in operands(self.lowered, reader) if self.lowered.root(o) is node]
         shape = reader.shape if isinstance(way, Element) else way.operand.shape
         return all(o is node and in_step(self.lowered, o, shape) for o in given)
 
@@ -97,7 +93,7 @@ class _Recomputing:
         """What is to be made once more for a step, in order; nothing if it does not pay."""
         found: list[Node] = []
         open_ = [node]
-        read = {self._root(o) for n in self.steps.steps[at].nodes for o in operands(self.lowered, n)} - {node}
+        read = {self.lowered.root(o) for n in self.steps.steps[at].nodes for o in operands(self.lowered, n)} - {node}
         while open_:
             one = open_.pop()
             if one in found:
@@ -106,7 +102,7 @@ class _Recomputing:
                 return []
             found.append(one)
             for operand in operands(self.lowered, one):
-                root = self._root(operand)
+                root = self.lowered.root(operand)
                 if self._at_hand(root, at, read, prod(node.shape)):
                     continue
                 if root.op in (INPUT, CONSTANT) or operand is not root or root.shape != node.shape:
@@ -128,7 +124,7 @@ class _Recomputing:
         for node in chain:
             if node not in copies:
                 way: Any = self.lowered.how[node]
-                self.needed.update(self._root(o) for o in operands(self.lowered, node))
+                self.needed.update(self.lowered.root(o) for o in operands(self.lowered, node))
                 copy = Node(node.op, node.args, node.kwargs, None, node.place, node.name)
                 copy.shape, copy.dtype, copy.number = node.shape, node.dtype, node.number
                 changed = tuple(copies.get(o, o) for o in way.operands)

@@ -87,7 +87,7 @@ class Steps:
         found: dict[Node, None] = {}
         for node in self.lowered.nodes:
             if isinstance(self.lowered.how[node], Element) and not space_of(self.lowered, node):
-                roots = map(self._root, operands(self.lowered, node))
+                roots = map(self.lowered.root, operands(self.lowered, node))
                 if node not in self.written and all(r.op in (INPUT, CONSTANT) or r in found for r in roots):
                     found[node] = None
         return found
@@ -100,7 +100,7 @@ class Steps:
         space = space_of(self.lowered, node)
         earliest, near = 0, False
         for operand in operands(self.lowered, node):
-            root = self._root(operand)
+            root = self.lowered.root(operand)
             if root.op in (INPUT, CONSTANT):
                 continue
             at = self.where[root]
@@ -122,15 +122,11 @@ class Steps:
         self.steps[at].nodes.append(node)
         self.where[node] = at
         for operand in operands(self.lowered, node):
-            root = self._root(operand)
+            root = self.lowered.root(operand)
             self._readers[root] = max(self._readers.get(root, 0), at)
 
     def _takes(self, step: Step, space: tuple[int, ...]) -> bool:
         return step.space == space and len(step.nodes) < _MOST and not step.alone
-
-    def _root(self, node: Node) -> Node:
-        place = self.lowered.places.get(node)
-        return node if place is None else place.root
 
     def kept(self) -> dict[Node, int]:
         """The nodes that must lie in memory, and the last step that reads them there."""
@@ -141,7 +137,7 @@ class Steps:
             if (not isinstance(way, Element) and node.op != CHECK) or node in self.lowered.part_of:
                 found.setdefault(node, at)
             for operand in operands(self.lowered, node):
-                root = self._root(operand)
+                root = self.lowered.root(operand)
                 shape = node.shape if isinstance(way, Element) else operand.shape
                 there = self.where.get(root) == at and self.steps[at].space is not None
                 if not (there and in_step(self.lowered, operand, shape)):
@@ -173,9 +169,9 @@ class Steps:
             return False
         for reader in self.lowered.nodes:
             for operand in operands(self.lowered, reader):
-                if self._root(operand) is node and self.where[reader] > at and not place.contiguous:
+                if self.lowered.root(operand) is node and self.where[reader] > at and not place.contiguous:
                     return False  # which reads it in row-major order
-                if self._root(operand) is not target or self.where[reader] < at:
+                if self.lowered.root(operand) is not target or self.where[reader] < at:
                     continue
                 if self.where[reader] > at or not self._alike(reader, operand, place, node):
                     return False
