@@ -6,10 +6,20 @@ from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.contract.containers import TENSOR, answers, holds_tensors, paths, put_together, shaped, take_apart
+from gradwright.contract.containers import (
+    TENSOR,
+    answers,
+    arrays,
+    holds_tensors,
+    paths,
+    put_together,
+    shaped,
+    take_apart,
+)
 
 
 class Pair(NamedTuple):
@@ -155,3 +165,10 @@ def test_another_shape_is_an_error_that_names_the_place(answer, message):
 def test_a_container_of_nothing_answers_for_what_is_no_tensor():
     rest = take_apart([a, [1, 2]], [])
     assert list(answers(rest, [5, [None, None]], "v")) == [5]
+
+
+def test_arrays_however_they_are_held():
+    t, a = gw.ones(2), np.float32(1)
+    held = [t, {"k": (a, "name", None)}, 2.5, [[t.array]]]
+    assert [id(found) for found in arrays(held)] == [id(t.array), id(a), id(t.array)]
+    assert [np.shape(found) for found in arrays(held, numbers=True)] == [(2,), (), (), (2,)]

@@ -7,9 +7,11 @@ tensors or of anything else. A value without tensors remains what it is, a conta
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
+
+import numpy as np
 
 from gradwright.backends.devices import device
 from gradwright.dtypes import Size, dtype
@@ -217,3 +219,34 @@ def filled(like: Any, keys: Sequence[Any], values: list[Any]) -> Any:
         for key, value in zip(keys, values, strict=True):
             object.__setattr__(made, key, value)
     return made
+
+
+def arrays(values: Iterable[Any], numbers: bool = False) -> Iterator[Any]:
+    """The arrays among inputs or results, in lists and dictionaries, too; with ``numbers``, floats as such."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value.array
+        elif hasattr(value, "dtype") and hasattr(value, "shape"):
+            yield value
+        elif numbers and isinstance(value, (float, complex)):
+            yield np.asarray(value)
+        elif isinstance(value, (list, tuple, dict)):
+            yield from arrays(value.values() if isinstance(value, dict) else value, numbers)
+
+
+def only_tensors(values: Any) -> bool:
+    """Whether a value is a tuple of tensors and nothing else."""
+    if values.__class__ is not tuple:
+        return False
+    for value in values:  # noqa: SIM110 - a generator would cost more than the loop, on every call
+        if not isinstance(value, TensorBase):
+            return False
+    return True
+
+
+def among(t: Any, many: Sequence[Any]) -> bool:
+    """Whether ``t`` itself is one of ``many`` (``in`` would compare values)."""
+    for other in many:  # noqa: SIM110 - a generator would cost more than the loop, on every call
+        if other is t:
+            return True
+    return False

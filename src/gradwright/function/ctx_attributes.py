@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.contents import TENSORLESS, kept
+from gradwright.contract.reached import TENSORLESS, kept
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import layout
 from gradwright.engine.nodes_of_ops import modified, pack, unpack

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.contract.contents import among, kept, only_tensors, reachable
+from gradwright.contract.containers import among, only_tensors
+from gradwright.contract.reached import kept, reachable
 from gradwright.contract.signature import lacks_return
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import layout, same, share, unwritten

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gradwright.contract.contents import TENSORLESS, kept
+from gradwright.contract.reached import TENSORLESS, kept
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gradwright.backends.generator import shared
 from gradwright.interpreter.raw import raw
 
 
@@ -100,16 +98,3 @@ def streams(values: list[Any], names: set[str]) -> list[Stream]:
         if isinstance(owner, kinds):
             found[id(owner)] = owner
     return [(_stream if _is_twister(source) else Stream)(source) for source in found.values()]
-
-
-@contextmanager
-def drawn_again(states: dict[Any, Any]) -> Iterator[None]:
-    """Draw, inside, the numbers that followed these states of sources; go on afterwards as if none had been drawn."""
-    present = {source: source.get_state() for source in {*states, shared} if source.is_on}
-    try:
-        for source, state in states.items():
-            source.set_state(state)
-        yield
-    finally:
-        for source, state in present.items():
-            source.set_state(state)

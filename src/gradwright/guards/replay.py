@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.contents import among, reachable
+from gradwright.contract.containers import among
+from gradwright.contract.reached import reachable
 from gradwright.contract.signature import has_setup
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase, wrap
@@ -27,7 +28,7 @@ from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors
 from gradwright.errors import size
 from gradwright.guards import outside_ctx
 from gradwright.guards.in_backward import Cut
-from gradwright.guards.random_sources import drawn_again
+from gradwright.guards.rerun import as_it_was
 
 _TENSOR: Any = object()
 """Where a tensor was among the arguments."""
@@ -131,7 +132,7 @@ def again(node: Any) -> Any:
     try:
         recording(before.records)  # it is not in forward mode
         # forward may write in place as it likes
-        with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, drawn_again(replay.random):
+        with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, as_it_was(replay.random):
             if has_setup(cls):
                 result = cls.forward(*args)
                 cls.setup_context(ctx, tuple(args), result)

@@ -22,7 +22,7 @@ from gradwright.engine.mode import now, switch
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.ctx_attributes import replace_saved
 from gradwright.guards import outside_ctx
-from gradwright.guards.random_sources import drawn_again
+from gradwright.guards.rerun import as_it_was
 
 
 class Again:
@@ -36,7 +36,7 @@ class Again:
 
     def run(self, f: Callable[..., Any], *args: Any) -> Any:
         """What ``f`` returns of the arguments, and of these after them."""
-        with drawn_again(self._states):
+        with as_it_was(self._states):
             return f(self.args, *args)
 
 

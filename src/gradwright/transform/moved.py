@@ -15,7 +15,7 @@ from typing import Any
 
 from gradwright import backends, dtypes
 from gradwright.contract.containers import put_together, take_apart
-from gradwright.contract.contents import reachable
+from gradwright.contract.reached import reachable
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad

@@ -10,15 +10,16 @@ from __future__ import annotations
 import random
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import partial
-from types import CellType
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from gradwright.contract.reached import TENSORLESS, Spot, is_users, joined, names_in, spots, within, written_in
 from gradwright.engine.base import TensorBase
-from gradwright.engine.memory import content, is_kept, owner, refill, root, unwritten, whole
+from gradwright.engine.memory import content, is_kept, owner, root, unwritten, whole
 from gradwright.engine.node import AccumulateGrad, ticket
 from gradwright.engine.saved_hooks import Packing
 from gradwright.engine.source_line import Place, here
@@ -26,10 +27,9 @@ from gradwright.engine.strict import warn
 from gradwright.engine.version import noted, rewind, written_at
 from gradwright.engine.watch import Watch
 from gradwright.errors import size
-from gradwright.guards.outside_ctx import Spot
-from gradwright.guards.random_sources import drawn_again, streams
+from gradwright.guards.random_sources import streams
+from gradwright.guards.rerun import as_it_was
 from gradwright.nn.module import Module
-from gradwright.utils.reached import spots
 
 _NUMBERS = (bool, int, float, complex, str)
 
@@ -121,35 +121,15 @@ class Surroundings(Watch):
         ``args`` are the tensors among its arguments, which have been looked at.
         """
         again = Again(self, args, told)
-        held = [held for ref, _ in self.written.values() if (held := ref()) is not None]
-        now = [(one, content(one)) for one in held]
-        nodes = [(t, t._node) for ref, _ in self.nodes.values() if (t := ref()) is not None]
-        places = [(spot, spot.get()) for spot, _ in self.rebound]
+        places = [(spot, spot.get() if _has_history(value) else value) for spot, value in self.rebound]
+        memory = [(held, values) for ref, values in self.written.values() if (held := ref()) is not None]
+        nodes = [(t, node) for ref, node in self.nodes.values() if (t := ref()) is not None]
         try:
-            self._restore()
-            with again, nullcontext() if self.random is None else drawn_again(self.random):
+            with as_it_was(self.random, places, memory, nodes), again:
                 yield
         finally:
-            for spot, value in places:
-                spot.put(value)
-            for one, values in now:
-                refill(one, values)
-            for t, node in nodes:
-                t._node = node
             for counter, version in again.counters.values():
                 rewind(counter, version)
-
-    def _restore(self) -> None:
-        """Let everything that the function has changed be as it was."""
-        for ref, values in self.written.values():
-            if (held := ref()) is not None:
-                refill(held, values)
-        for ref, node in self.nodes.values():
-            if (t := ref()) is not None:
-                t._node = node
-        for spot, value in self.rebound:
-            if not _has_history(value):
-                spot.put(value)
 
     def aside(self, entry: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a node has saved in a further run, or a copy, where its memory is about to hold something else."""
@@ -269,3 +249,26 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return all(_same(a[key], b[key]) for key in a)
     return bool(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
+
+
+@within.register
+def _(value: Module, name: str) -> Iterator[Spot]:
+    own = vars(value)
+    for scope in (own["_parameters"], own["_buffers"], own["_modules"]):
+        yield from (Spot(joined(name, key), scope, key) for key in scope)
+    if _asks_for_mode(type(value)):  # type: ignore[arg-type]
+        yield Spot(joined(name, "training"), own, "training")
+    yield from (
+        Spot(joined(name, key), own, key) for key, part in own.items()
+        if key[0] != "_" and (part is None or part.__class__ not in TENSORLESS)
+    )  # fmt: skip
+    cls = written_in(value, "forward")
+    if is_users(cls):
+        yield Spot(joined(name, "forward"), vars(cls), "forward")
+
+
+@lru_cache(maxsize=1000)
+def _asks_for_mode(cls: type) -> bool:
+    """Whether the code of a kind of module reads whether that is training."""
+    own = [f for c in cls.__mro__ if issubclass(c, Module) and c is not Module for f in vars(c).values()]
+    return any("training" in names_in(f.__code__) for f in own if isinstance(f, FunctionType))

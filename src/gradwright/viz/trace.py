@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.backends import to_host
-from gradwright.contract.contents import arrays
+from gradwright.contract.containers import arrays
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output

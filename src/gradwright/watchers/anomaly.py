@@ -41,7 +41,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends import to_host
-from gradwright.contract.contents import arrays
+from gradwright.contract.containers import arrays
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output

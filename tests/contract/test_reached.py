@@ -1,4 +1,4 @@
-"""What is found in a value: tensors, arrays and numbers, with their names."""
+"""What is found in a value, and what code can reach, with the names that a reader of the program would use."""
 
 import dataclasses
 import logging
@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.contract.contents import arrays, kept, reachable
+from gradwright.contract.reached import kept, reachable, spots
 
 T, A = gw.ones(2), np.ones(3)
+GLOBAL = gw.tensor(1.0)
+SOURCE = np.random.default_rng(0)
 Pair = namedtuple("Pair", "left right")
 
 
@@ -95,8 +97,76 @@ def test_a_set_has_an_order():
     assert [t.item() for _, t in reachable("v", first)] == [t.item() for _, t in reachable("v", again)]
 
 
-def test_arrays_however_they_are_held():
-    t, a = gw.ones(2), np.float32(1)
-    held = [t, {"k": (a, "name", None)}, 2.5, [[t.array]]]
-    assert [id(found) for found in arrays(held)] == [id(t.array), id(a), id(t.array)]
-    assert [np.shape(found) for found in arrays(held, numbers=True)] == [(2,), (), (), (2,)]
+def names(value):
+    return {spot.name: spot.get() for spot in spots([("", value)])}
+
+
+def helper(x):
+    return SOURCE.normal() + x
+
+
+class Layer(gw.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = gw.nn.Linear(2, 2)
+        self.register_buffer("mean", gw.zeros(2))
+        self.note, self.depth = None, 3
+
+    def forward(self, x):
+        return helper(x)
+
+
+def test_closures_and_globals():
+    inside = gw.ones(2)
+
+    def outer():
+        return lambda x: x + inside + GLOBAL
+
+    found = names(outer())
+    assert found["inside"] is inside
+    assert found["GLOBAL"] is GLOBAL
+    assert names(lambda x: helper(x))["SOURCE"] is SOURCE
+    assert names(lambda x: [y + GLOBAL for y in x])["GLOBAL"] is GLOBAL
+    assert names(lambda x, y=[inside]: x)["[0]"] is inside
+    assert names(lambda: lambda y: y + GLOBAL)["GLOBAL"] is GLOBAL
+
+
+def test_modules():
+    layer = Layer()
+    found = names(layer)
+    assert found["mean"] is layer.mean
+    assert found["linear.weight"] is layer.linear.weight
+    assert found["note"] is None
+    assert found["SOURCE"] is SOURCE  # by way of forward
+    assert "depth" not in found
+    f = lambda x: layer(x)
+    assert names(f)["layer.mean"] is layer.mean
+
+
+def test_objects_methods_and_containers():
+    class Holder:
+        def __init__(self):
+            self.kept = {"a": [GLOBAL], 1: deque([inside])}
+
+        def run(self, x):
+            return x
+
+        def __call__(self, x):
+            return helper(x)
+
+    inside = gw.ones(2)
+    holder = Holder()
+    for value in (holder, holder.run, partial(holder.run, 1)):
+        found = names(value)
+        assert found["kept['a'][0]"] is GLOBAL
+        assert found["kept[1][0]"] is inside
+    assert names(holder)["SOURCE"] is SOURCE
+    assert names(types.SimpleNamespace(x=GLOBAL))["x"] is GLOBAL
+
+
+def test_what_is_long_or_goes_round_ends():
+    ring = [GLOBAL]
+    ring.append(ring)
+    assert names(ring)["[0]"] is GLOBAL
+    assert not names([gw.ones(1)] * 1000)
+    assert not names(np.ones(3))
