@@ -74,8 +74,27 @@ def test_every_operation_has_the_series_that_nested_forward_mode_gives(op, sampl
             np.testing.assert_allclose(mine[k].numpy() / scale, theirs / scale, atol=1e-9)
 
 
-def test_the_table_is_of_operations_that_there_are():
-    assert set(series.RULES) <= set(table)
+def test_what_is_linear_is_among_the_operations():
+    assert set(series.LINEAR) <= set(table)
+
+
+@gw.op(kind="elementwise", node="ThirdBackward0", samples=[])
+def third(xp, x):
+    """y = x**3, by a rule that writes in place."""
+    return x * x * x
+
+
+third.vjp(x=lambda xp, g, x: (3.0 * g).mul_(x).mul_(x))
+
+
+def test_a_rule_may_write_in_place_but_not_to_a_view():
+    x = gw.tensor(LINE)
+    line = [gw.ones_like(x), *[gw.zeros_like(x)] * 3]
+    for mine, theirs in zip(jet(third, (x,), (line,))[1], jet(lambda x: x**3, (x,), (line,))[1], strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy())
+    third.vjp(x=lambda xp, g, x: g[:].mul_(x))
+    with pytest.raises(RuntimeError, match="writes to a view"):
+        jet(third, (x,), (line,))
 
 
 LINE = np.linspace(0.2, 0.8, 4)
@@ -125,7 +144,7 @@ def test_what_solves_a_differential_equation_agrees_with_quotients(name):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9)
 
 
-@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 5, 7, 64])
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 5, 7, 64, 65])
 def test_whole_powers_have_series_at_zero(exponent):
     x = gw.zeros(2, dtype=gw.float64)
     line = [gw.ones_like(x), *[gw.zeros_like(x)] * 7]

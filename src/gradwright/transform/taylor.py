@@ -1,15 +1,14 @@
 """Taylor coefficients to any order, in one run of a function: `jet`.
 
-Each tensor of a `Taylor` level is a value and the coefficients of a series in t, and so is what is made of them: by the
-rule of `gradwright.transform.series` where there is one. Elsewhere a level of one order less suffices: there the
-derivative of the result by t is made of the inputs and their derivatives, as forward mode makes it, and what that has
-as its coefficients are, divided by 1, 2, 3, ..., those of the result.
+Each tensor of a `Taylor` level is a value and the coefficients of a series in t, and so is what is made of them, as
+`gradwright.transform.series` has it. The tangents of operations are run at a level of their own, `Unfolding`, where a
+coefficient is made when it is asked for; those of users' Functions at a `Taylor` level of one order less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from math import factorial
 from typing import Any
 
@@ -18,13 +17,15 @@ from gradwright.contract.containers import put_together, take_apart
 from gradwright.contract.trees import named, tree_flatten, tree_leaves_with_path
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
+from gradwright.engine.mode import now, switch
 from gradwright.errors import kind
 from gradwright.op import Op
 from gradwright.transform import series as rules
-from gradwright.transform.arguments import differentiable, settled
+from gradwright.transform.arguments import differentiable, mapped, settled
 from gradwright.transform.functions import at_level
 from gradwright.transform.moved import moved, values_alone
 from gradwright.transform.overwritten import write
+from gradwright.transform.series import Series, scaled
 from gradwright.transform.tangent import Movement, Moving, pushed
 from gradwright.transform.transpose import zeros
 
@@ -43,6 +44,11 @@ class Jet(Moving):
         """The value and the coefficients."""
         return (self.tensor, *self.terms)
 
+    @property
+    def series(self) -> Series:
+        """The same as a series."""
+        return Series(self.parts)
+
     def item(self) -> Any:
         """The one number in it, in the forward of a Function."""
         if not self.level.halted():
@@ -56,7 +62,132 @@ class Jet(Moving):
         )
 
 
-class Taylor(Movement):
+class Unfolded(Moving):
+    """A value and a series that begins with it."""
+
+    __slots__ = ("series",)
+
+    def __init__(self, level: Unfolding, tensor: Any, series: Series) -> None:
+        super().__init__(level, tensor)
+        self.series = series
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """None that could be replaced by others: coefficients are made of them."""
+        return ()
+
+
+class Expansion(Movement):
+    """A level of values and series."""
+
+    def apart(self, t: Any) -> tuple[Any, Series | None]:
+        """The value of a tensor, and its series at this level, or None."""
+        array = t.array
+        return (array.tensor, array.series) if getattr(array, "level", None) is self else (self.without(t), None)
+
+    def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
+        """What ``op`` makes of series."""
+        self.began = ticket()
+        return self.outside(self._read, op, inputs, [self.apart(x) for x in inputs], static, self.moves())
+
+    def _read(self, op: Op, inputs: Sequence[Any], pairs: Sequence[tuple[Any, Any]], static: dict[str, Any],
+              moves: bool) -> Any:  # fmt: skip
+        out = apply(op, [x for x, _ in pairs], static)
+        outs = out if op.several else [out]
+        which = [moves and s is not None and n in op.rules
+                 for n, (_, s) in zip(op.names_of(len(pairs)), pairs, strict=True)]  # fmt: skip
+        if any(which):
+            xs = [s if m else Series([x]) for (x, s), m in zip(pairs, which, strict=True)]
+            made = rules.of(op, outs, xs, static) or self.by_tangents(op, outs, inputs, xs, which, static)
+            arrays = [o.array if dtypes.of(o.array.dtype).category < dtypes.FLOAT else self.joined(op, o, y, xs)
+                      for o, y in zip(outs, made, strict=True)]  # fmt: skip
+        else:
+            arrays = [o.array for o in outs]
+        return arrays if op.several else arrays[0]
+
+    def by_tangents(self, op: Op, outs: Sequence[Any], inputs: Sequence[Any], xs: Sequence[Series],
+                    which: Sequence[bool], static: dict[str, Any]) -> list[Series]:  # fmt: skip
+        """The series of the results, from their derivative by t."""
+        raise NotImplementedError
+
+    def joined(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
+        """The array of a result with this series, made of these."""
+        raise NotImplementedError
+
+
+class Unfolding(Expansion):
+    """Where the tangents of an operation are run on series of which more and more coefficients are made.
+
+    An operation and its derivatives are made of the same inputs once: so the cosine that the derivative of a sine names
+    has that very sine in its own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(stops=False)
+        self._made: dict[Any, Any] = {}
+
+    def tensor(self, x: Any, series: Series) -> Any:
+        """A tensor of this level."""
+        return wrap(Unfolded(self, x, series))
+
+    def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
+        """What ``op`` makes of series: values at once, coefficients when they are asked for."""
+        known = None if static else self._made.get(_key(op, inputs))
+        return known[1] if known else super().read(op, inputs, static)
+
+    def joined(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
+        """The array of a result with this series, made of these."""
+        return Unfolded(self, out, series)
+
+    def by_tangents(self, op: Op, outs: Sequence[Any], inputs: Sequence[Any], xs: Sequence[Series],
+                    which: Sequence[bool], static: dict[str, Any]) -> list[Series]:  # fmt: skip
+        """The series of the results, from their derivative by t: the tangent of the operation at this level."""
+
+        @cache
+        def slopes() -> list[Series]:
+            rates = [x.rates() if m else None for x, m in zip(xs, which, strict=True)]
+            tangents = [r and self.tensor(zeros(x) if r[0] is None else r[0], r)
+                        for x, r in zip(inputs, rates, strict=True)]  # fmt: skip
+            ys = [self.tensor(o, y) for o, y in zip(outs, made, strict=True)]
+            if not (static or op.several):
+                self._made[_key(op, inputs)] = inputs, ys[0].array
+            found = self._inside(pushed, op, inputs, tangents, ys if op.several else ys[0], static)
+            pairs = [(None, None) if t is None else self.apart(t) for t in (found if op.several else [found])]
+            return [s or Series([x]) for x, s in pairs]
+
+        def following(i: int, k: int) -> Any:
+            return scaled(slopes()[i][k - 1], 1.0 / k)
+
+        made = [Series([o], partial(following, i)) for i, o in enumerate(outs)]
+        return made
+
+    def _inside(self, f: Callable[..., Any], *args: Any) -> Any:
+        before = now()
+        try:
+            switch(before.but(level=self, watches=()))
+            return f(*args)
+        finally:
+            switch(before)
+
+    def held(self, t: Any) -> Unfolded:
+        """``t`` as a constant."""
+        return Unfolded(self, wrap(t.array, t._node), Series([t]))
+
+    def write(self, array: Any, value: Any) -> None:
+        """Let the array be another value and series; what was made of the old ones stays. RuntimeError for a view."""
+        if array.tensor._view is not None:
+            raise RuntimeError("a derivative of an operation writes to a view, so it has no Taylor series: return new "
+                               "values")  # fmt: skip
+        x, series = self.apart(wrap(value))
+        array.tensor, array.series = x, series or Series([x])
+        self._made.clear()
+
+
+def _key(op: Op, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    return (op, *[id(x.array) for x in inputs])
+
+
+class Taylor(Expansion):
     """Series up to t**``order`` while it is on; none where the user has switched recording off, as in forward mode."""
 
     def __init__(self, order: int) -> None:
@@ -67,37 +198,26 @@ class Taylor(Movement):
         """A tensor of this level: ``x`` with these coefficients."""
         return wrap(Jet(self, x, *terms), None, x._counter)
 
-    def apart(self, t: Any) -> tuple[Any, Sequence[Any] | None]:
-        """The value of a tensor, and its coefficients of this level, or None."""
-        array = t.array
-        return (array.tensor, array.terms) if array.__class__ is Jet and array.level is self else (t, None)
+    def coefficients(self, t: Any) -> list[Any]:
+        """Those of a tensor, from its value on."""
+        x, series = self.apart(t)
+        return [x, *([zeros(x) for _ in range(self.order)] if series is None else series.known[1:])]
 
-    def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
-        """What ``op`` makes of series."""
-        self.began = ticket()
-        return self.outside(self._read, op, [self.apart(x) for x in inputs], static, self.moves())
+    def moves(self) -> bool:
+        """Whether results have series."""
+        return self.order > 0 and super().moves()
 
-    def _read(self, op: Op, pairs: list[tuple[Any, Any]], static: dict[str, Any], move: bool) -> Any:
-        out = apply(op, [x for x, _ in pairs], static)
-        names = op.names_of(len(pairs))
-        moves = [None if n not in op.rules else terms for n, (_, terms) in zip(names, pairs, strict=True)]
-        if not move or not self.order or all(terms is None for terms in moves):
-            return [o.array for o in out] if op.several else out.array
-        series = [[x, *(terms or [None] * self.order)] for (x, _), terms in zip(pairs, moves, strict=True)]
-        found = rules.of(op)
-        if found is None:
-            made = _derived(op, out, self.order, series, [terms is not None for terms in moves], static)
-        else:
-            coefficients = found(op, out, self.order, *series, **static)
-            made = [list(each) for each in zip(*coefficients, strict=True)] if op.several else [coefficients]
-        given = {id(c) for s in series for c in s}
-        joined = [self._joined(op, *each, given=given) for each in made]
-        return joined if op.several else joined[0]
+    def by_tangents(self, op: Op, outs: Sequence[Any], inputs: Sequence[Any], xs: Sequence[Series],
+                    which: Sequence[bool], static: dict[str, Any]) -> list[Series]:  # fmt: skip
+        """The series of the results, from their derivative by t, at a level of its own."""
+        level = Unfolding()
+        inputs = [level.tensor(x[0], x) if m else x[0] for x, m in zip(xs, which, strict=True)]
+        return level.by_tangents(op, outs, inputs, xs, which, static)
 
-    def _joined(self, op: Op, out: Any, *terms: Any, given: set[int]) -> Any:
-        if dtypes.of(out.array.dtype).category < dtypes.FLOAT:
-            return out.array
-        return Jet(self, out, *[_own(op, out, c, given) for c in terms])
+    def joined(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
+        """The array of a result with this series, made of these: all its coefficients are made now."""
+        given = {id(c) for x in xs for c in x.known}
+        return Jet(self, out, *[_own(op, out, series[k], given) for k in range(1, self.order + 1)])
 
     def held(self, t: Any) -> Jet:
         """``t`` with zeros for coefficients, over the same memory."""
@@ -116,12 +236,12 @@ class Taylor(Movement):
 
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
         pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
-        if not self.moves() or not self.order or all(terms is None for _, terms in pairs):
+        if not self.moves() or all(s is None for _, s in pairs):
             return self.outside(function.apply, *[x for x, _ in pairs])
-        outs, slopes = self.outside(_moved, function, pairs, self.order)
+        outs, slopes = self.outside(_moved, function, pairs, self.order - 1)
         many: list[Any] = []
         rest = take_apart(outs, many)
-        made = [o if s is None or not differentiable(o) else self.jet(o, _integrated(s))
+        made = [o if s is None or not differentiable(o) else self.jet(o, [scaled(c, 1.0 / k) for k, c in s])
                 for o, s in zip(many, slopes, strict=True)]  # fmt: skip
         return put_together(rest, iter(made))
 
@@ -135,50 +255,18 @@ def _own(op: Op, out: Any, c: Any, given: set[int]) -> Any:
     return c.clone() if op.kind != "view" and (c._view is not None or id(c) in given) else c
 
 
-def _integrated(slopes: Sequence[Any]) -> list[Any]:
-    """The coefficients from that of t on, from those of the derivative."""
-    return [s if k == 1 else s / float(k) for k, s in enumerate(slopes, 1)]
-
-
-def _lower(level: Taylor, x: Any, terms: Sequence[Any]) -> tuple[Any, Any]:
-    """A series of one order less, and its derivative."""
-    slopes = rules.rates([x, *terms])
-    return level.jet(x, terms[:-1]), level.jet(slopes[0], slopes[1:])
-
-
-def _coefficients(level: Taylor, t: Any) -> list[Any]:
-    x, terms = level.apart(t)
-    return [x, *([zeros(x) for _ in range(level.order)] if terms is None else terms)]
-
-
-def _derived(op: Op, out: Any, order: int, series: Sequence[Sequence[Any]], moves: Sequence[bool],
-             static: dict[str, Any]) -> list[list[Any]]:  # fmt: skip
-    """The coefficients of each result, from the tangents of the operation."""
-    if order == 1:
-        values, tangents = [s[0] for s in series], [s[1] if m else None for s, m in zip(series, moves, strict=True)]
-        found = pushed(op, values, tangents, out, static)
-        return [[o, t] for o, t in zip(out if op.several else [out], found if op.several else [found], strict=True)]
-    with Taylor(order - 1).running() as level:
-        pairs = [_lower(level, s[0], s[1:]) if m else (s[0], None) for s, m in zip(series, moves, strict=True)]
-        values, tangents = [x for x, _ in pairs], [t for _, t in pairs]
-        found = pushed(op, values, tangents, apply(op, values, static), static)
-    slopes = [None if t is None else _coefficients(level, t) for t in (found if op.several else [found])]
-    return [[o, *([None] * order if s is None else _integrated(s))]
-            for o, s in zip(out if op.several else [out], slopes, strict=True)]  # fmt: skip
-
-
 def _moved(function: Any, pairs: Sequence[tuple[Any, Any]], order: int) -> tuple[Any, list[Any]]:
-    """The outputs of a Function, and for each the coefficients of its derivative, or None."""
-    if order == 1:
-        outs, found = moved(function, [x for x, _ in pairs], [None if c is None else c[0] for _, c in pairs])
-        return outs, [None if t is None else [t] for t in found]
-    with Taylor(order - 1).running() as level:
-        given = [(x, None) if c is None else _lower(level, x, c) for x, c in pairs]
-        outs, found = moved(function, [x for x, _ in given], [t for _, t in given])
-    slopes = [None if t is None else _coefficients(level, t) for t in found]
-    if isinstance(outs, tuple):
-        return tuple([level.apart(o)[0] if isinstance(o, TensorBase) else o for o in outs]), slopes
-    return level.apart(outs)[0], slopes
+    """The outputs of a Function, and for each the numbered coefficients of its derivative up to an order, or None."""
+    with Taylor(order).running() as level:
+        values, tangents = [], []
+        for x, s in pairs:
+            r = s and s.rates()
+            values.append(x if s is None else level.jet(x, [s[k] for k in range(1, order + 1)]))
+            tangents.append(r and level.jet(r[0], [r[k] for k in range(1, order + 1)]))
+        outs, found = moved(function, values, tangents)
+    slopes = [None if t is None else list(enumerate(level.coefficients(t), 1)) for t in found]
+    values = mapped(lambda o: level.apart(o)[0], outs)
+    return values, slopes
 
 
 def jet(func: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]],
@@ -202,7 +290,7 @@ def jet(func: Callable[..., Any], primals: Sequence[Any], series: Sequence[Seque
 
     At a kink a series is that of the side that the derivative of the operation stands for: |x| at 0 has zeros, and so
     has relu. At a pole the coefficients are infinite or NaN, as of sqrt at 0, and of x**p there unless p is a whole
-    number from 0 to 64. Whole numbers and what is computed under ``no_grad`` are constants.
+    number from 0 on. Whole numbers and what is computed under ``no_grad`` are constants.
 
     >>> import gradwright as gw
     >>> one, zero = gw.tensor(1.0), gw.tensor(0.0)
@@ -225,7 +313,7 @@ def jet(func: Callable[..., Any], primals: Sequence[Any], series: Sequence[Seque
         if not isinstance(t, TensorBase):
             raise TypeError(f"jet(func, primals, series): func must return tensors, in containers too, but returned "
                             f"{kind(t)} for {named('outputs', path)}")  # fmt: skip
-    found = [_coefficients(level, t) for t in leaves]
+    found = [level.coefficients(t) for t in leaves]
     terms_out = [[c if f == 1.0 else c * f for c, f in zip(c[1:], scale, strict=True)] for c in found]
     return spec.unflatten([c[0] for c in found]), spec.unflatten(terms_out)
 
