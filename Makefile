@@ -6,6 +6,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MAKEFLAGS += --no-print-directory
 
+# Hundreds of processes are started: what Python compiles for one is kept for the others, and nowhere but in .venv.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
+
 .PHONY: help setup demo test soak lint bench oracle wild proofs score docs clean
 .DEFAULT_GOAL := help
 
@@ -25,16 +29,19 @@ help:
 setup: .venv/.ready
 	@:
 
+# All that the targets need, or only what `make demo` does. Modules are compiled when they are first used.
 # Some systems ship Python without ensurepip: there, the venv is made bare and the system's pip fills it.
-.venv/.ready: pyproject.toml
+.venv/.ready: EXTRAS := dev,docs,cli,special
+.venv/.demo: EXTRAS := demo
+.venv/.ready .venv/.demo: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "gradwright needs Python 3.11 or later: make PYTHON=/path/to/python" >&2; exit 1; }
 	@echo "Setting up .venv (once, about a minute) ..."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || { \
 	    $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -qq pip; }
-	@$(PIP) install -qq -e ".[dev,docs,cli,special]"
+	@$(PIP) install -qq --no-compile -e ".[$(EXTRAS)]"
 	@touch $@
 
-demo: .venv/.ready
+demo: $(or $(wildcard .venv/.ready),.venv/.demo)
 	@$(BIN)/gradwright demo
 
 # What compiles looks at every object that there is, several times a step: the 40,000 other tests would be most of them.

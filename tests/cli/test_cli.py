@@ -3,19 +3,18 @@
 import os
 import subprocess
 import sys
+from importlib import reload
 
 import pytest
 
 import gradwright
-from gradwright import cli
-from gradwright.cli import main
+from gradwright.cli import COMMANDS, main, run
 
 
 def test_help_names_the_commands(capsys):
     assert main([]) == 2
     text = capsys.readouterr().out
-    assert "run " in text
-    assert "demo " in text
+    assert all(f"\n    {name} " in text for name in COMMANDS)
 
 
 def test_version(capsys):
@@ -35,18 +34,32 @@ def test_wrong_arguments(arguments, error, capsys):
 
 
 def test_run_passes_everything_after_the_script_on(monkeypatch):
-    monkeypatch.setattr(cli.run, "run", lambda script, args: (script, args))
-    monkeypatch.setattr(cli.run, "run_module", lambda name, args: (name, args))
+    monkeypatch.setattr(run, "run_program", lambda name, args, module=False: (name, args, module))
     for first in (["a.py"], ["-m", "a.b"]):
-        assert main(["run", *first, "--help", "b", "--", "-x"]) == (first[-1], ["--help", "b", "--", "-x"])
+        passed_on = first[-1], ["--help", "b", "--", "-x"], "-m" in first
+        assert main(["run", *first, "--help", "b", "--", "-x"]) == passed_on
 
 
 def test_the_demo_without_rich_names_the_extra(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "rich", None)
-    monkeypatch.delitem(sys.modules, "gradwright.cli.demo", raising=False)
-    monkeypatch.delattr(cli, "demo", raising=False)
-    assert main(["demo"]) == 2
+    from gradwright.cli import demo
+
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "rich", None)
+        reload(demo)
+        assert main(["demo"]) == 2
+    reload(demo)
     assert capsys.readouterr().err == 'gradwright demo needs the package rich: pip install rich\n'
+
+
+def test_run_loads_only_what_it_runs(tmp_path):
+    """Beside gradwright itself only the reading of the command line."""
+    (tmp_path / "program.py").write_text("import sys\nprint(*(name for name in sys.modules if name[:11] == 'gradwright.'))\n")
+    command = [sys.executable, "-c", "import gradwright.as_torch, sys\nprint(*sys.modules)"]
+    before = set(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.split())
+    command = [sys.executable, "-m", "gradwright", "run", tmp_path / "program.py"]
+    loaded = set(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.split())
+    ours = {"", ".run", ".program"}
+    assert loaded - before <= {f"gradwright.cli{name}" for name in ours} | {"gradwright.torch_names.count"}
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "-"]])

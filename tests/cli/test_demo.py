@@ -9,7 +9,7 @@ import pytest
 import gradwright as gw
 
 pytest.importorskip("rich")
-from gradwright.cli import demo
+from gradwright.cli import demo, main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ def checkout(monkeypatch):
 def test_the_demo(capsys):
     pytest.importorskip("scipy")
     pytest.importorskip("sklearn")
-    assert demo.demo() == 0
+    assert main(["demo"]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
@@ -57,7 +57,7 @@ def test_every_function_of_the_examples_is_checked_or_stands_inside_one():
 def test_a_surprise_is_said_and_fails(monkeypatch, capsys):
     case = next(case for case in demo.CASES if case.name == "SinhBad")
     monkeypatch.setattr(demo, "CASES", [case._replace(expected=("right", "WRONG"))])
-    assert demo.demo() == 1
+    assert main(["demo"]) == 1
     assert "Not the verdict it should be: SinhBad." in capsys.readouterr().out
 
 
@@ -68,7 +68,7 @@ def test_an_example_that_needs_a_missing_package(monkeypatch, capsys):
 
     monkeypatch.setattr(demo, "load", load)
     monkeypatch.setattr(demo, "_fit", lambda console: None)
-    assert demo.demo() == 0
+    assert main(["demo"]) == 0
     text = capsys.readouterr().out
     assert "needs the package scipy" in text
     assert "Not checked: Exp, " in text
@@ -77,7 +77,7 @@ def test_an_example_that_needs_a_missing_package(monkeypatch, capsys):
 
 def test_outside_a_checkout(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert demo.demo() == 2
+    assert main(["demo"]) == 2
     assert "run it in a checkout of the gradwright repository" in capsys.readouterr().err
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from gradwright.cli import main
-from gradwright.cli.run import run, run_module
+from gradwright.cli.run import run_program
 
 GRADWRIGHT_RUN = ("-m", "gradwright", "run")
 
@@ -86,9 +86,9 @@ def test_a_program_that_does_not_compile(tmp_path, python):
 
 def test_a_program_that_is_not_there(tmp_path, capsys):
     before = sys.argv[:], sys.path[:], sys.meta_path[:], sys.modules["__main__"]
-    assert run(str(tmp_path / "none.py")) == 2
+    assert run_program(str(tmp_path / "none.py")) == 2
     assert capsys.readouterr().err == f"gradwright run: cannot read {tmp_path}/none.py: No such file or directory\n"
-    assert run(str(tmp_path)) == 2
+    assert run_program(str(tmp_path)) == 2
     assert capsys.readouterr().err == f"gradwright run: cannot read {tmp_path}: Is a directory\n"
     assert before == (sys.argv, sys.path, sys.meta_path, sys.modules["__main__"])
 
@@ -97,7 +97,7 @@ def test_pytorch_already_imported(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
     program = tmp_path / "program.py"
     program.write_text("raise AssertionError\n")
-    assert run(str(program)) == 2
+    assert run_program(str(program)) == 2
     assert capsys.readouterr().err.startswith("gradwright run: PyTorch is already imported in this process (from ")
 
 
@@ -125,7 +125,7 @@ def test_tests_are_run_by_pytest(tmp_path, python):
 def test_a_module_that_is_not_there(monkeypatch, capsys):
     monkeypatch.setattr(sys, "path", sys.path[:])
     monkeypatch.setattr("gradwright.torch_names.hook.install", lambda: None)
-    assert run_module("nothing_there") == 2
+    assert run_program("nothing_there", module=True) == 2
     assert capsys.readouterr().err == "gradwright run: there is no module nothing_there that could be run\n"
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 from contextlib import nullcontext, redirect_stdout
-from pathlib import Path
 from typing import Any
 
-from gradwright.check import Report, page
 from gradwright.check.attempt import Attempt
 from gradwright.check.audit import Audit
 from gradwright.check.audit.session import BUDGET
-from gradwright.check.table import show
 from gradwright.cli import program
 from gradwright.cli.numbers import count, seconds
+from gradwright.cli.reports import refused, tell
 from gradwright.torch_names import hook
 
 ABOUT = "run a program and check the derivatives that it uses, with the inputs they get"
@@ -52,7 +49,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the program, report, and return the exit status."""
     if arguments.module == [] or (arguments.script is None and arguments.module is None):
-        return _refused(f"nothing to run: {USAGE}")
+        return refused("audit", f"nothing to run: {USAGE}")
     attempt = Attempt()
     with attempt:
         if not arguments.torch:
@@ -64,19 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
     if attempt.error is not None:
         what = arguments.module[0] if arguments.module else arguments.script
         cannot_read = isinstance(attempt.error, OSError)
-        return _refused(f"cannot read {what}: {attempt.error.strerror}" if cannot_read else attempt.said())
+        return refused("audit", f"cannot read {what}: {attempt.error.strerror}" if cannot_read else attempt.said())
     made.enter()
     audit = Audit(arguments.budget, arguments.every, arguments.only, arguments.skip, shown=False, target=made.name)
     with redirect_stdout(sys.stderr) if arguments.json == "-" else nullcontext(), audit:
         _run(made, audit)
     if audit.report is None:  # a process that the program has forked ends here, too
         return 0
-    return _told(audit.report, arguments)
-
-
-def _refused(reason: str) -> int:
-    print(f"gradwright audit: {reason}", file=sys.stderr)
-    return 2
+    return tell("audit", audit.report, arguments)
 
 
 def _run(made: program.Program, audit: Audit) -> None:
@@ -100,20 +92,3 @@ def _run(made: program.Program, audit: Audit) -> None:
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
-
-
-def _told(report: Report, arguments: argparse.Namespace) -> int:
-    """Write and print the report; the exit status."""
-    said = json.dumps(report.as_dict(), indent=1) + "\n"
-    try:
-        if arguments.json and arguments.json != "-":
-            Path(arguments.json).write_text(said, encoding="utf-8")
-        if arguments.html:
-            page.write(report, arguments.html)
-    except OSError as e:
-        return _refused(f"cannot write {e.filename}: {e.strerror}")
-    if arguments.json == "-":
-        sys.stdout.write(said)
-    else:
-        show(report)
-    return report.exit_code

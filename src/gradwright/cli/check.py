@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
-from gradwright.check import Report, check, page
+from gradwright.check import check
 from gradwright.check.isolate import LIMIT
-from gradwright.check.table import Bar, show
+from gradwright.check.table import Bar
 from gradwright.cli.numbers import count, seconds
+from gradwright.cli.reports import tell
 
 ABOUT = "check every hand-written derivative in files and modules"
 LONG = f"""{ABOUT.capitalize()}: gradwright's Functions, custom_ops and Ops, and PyTorch's Functions
@@ -56,20 +54,4 @@ def run(arguments: argparse.Namespace) -> int:
             compiled=arguments.compiled,
             progress=bar.advance,
         )
-    try:
-        if arguments.json and arguments.json != "-":
-            Path(arguments.json).write_text(_json(report), encoding="utf-8")
-        if arguments.html:
-            page.write(report, arguments.html)
-    except OSError as e:
-        print(f"gradwright check: cannot write {e.filename}: {e.strerror}", file=sys.stderr)
-        return 2
-    if arguments.json == "-":
-        sys.stdout.write(_json(report))
-    else:
-        show(report)
-    return report.exit_code
-
-
-def _json(report: Report) -> str:
-    return json.dumps(report.as_dict(), indent=1) + "\n"
+    return tell("check", report, arguments)

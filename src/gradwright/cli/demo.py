@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import runpy
 import sys
 import time
@@ -10,15 +11,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-from rich.table import Table
 
 import gradwright as gw
 from gradwright.verify.numeric.differences import central
 from gradwright.verify.numeric.jacobian import Subject, analytical
 
+try:
+    from rich import box
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.table import Table
+except ModuleNotFoundError:  # said when it is run
+    Console: Any = None  # type: ignore[no-redef]
+
+ABOUT = "check the examples' derivatives and run a fit"
 EXAMPLES = Path("examples")
 RIGHT, WRONG, UNCHECKED = "right", "WRONG", "–"
 
@@ -58,12 +64,20 @@ CASES = [
 ]
 
 
-def demo() -> int:
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    commands.add_parser("demo", help=ABOUT, description=f"{ABOUT.capitalize()} (from a checkout of the repository).")
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Check and fit, and print what came out.
 
     Returns:
-        The exit status: 0 if every verdict is the one it should be, 1 if not, 2 where there are no examples.
+        The exit status: 0 if every verdict is the one it should be, 1 if not, 2 without the package rich or examples.
     """
+    if Console is None:
+        print("gradwright demo needs the package rich: pip install rich", file=sys.stderr)
+        return 2
     if not (EXAMPLES / "legendre_fit.py").is_file():
         print("gradwright demo: there is no examples/ folder here: run it in a checkout of the gradwright repository",
               file=sys.stderr)  # fmt: skip

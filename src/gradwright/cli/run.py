@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gradwright.cli import program
@@ -29,53 +29,34 @@ def add(commands: Any) -> None:
     rest.required = False
 
 
-def command(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Do what the command line asks for; the exit status."""
     if arguments.names:
         print(report())
         return 0
     if arguments.script is not None:
-        return run(arguments.script, arguments.args)
+        return run_program(arguments.script, arguments.args)
     print(f"gradwright run: nothing to run: {USAGE}", file=sys.stderr)
     return 2
 
 
-def run(script: str, args: Sequence[str] = ()) -> int:
-    """Run a file as ``python SCRIPT ARGS...`` would, with gradwright for ``torch``.
+def run_program(name: str, args: Sequence[str] = (), module: bool = False) -> int:
+    """Run a file as ``python NAME ARGS...`` would, or a module as ``python -m NAME``, with gradwright for ``torch``.
 
     What the program raises passes through, `SystemExit` included; a traceback starts with the program's own line.
 
     Returns:
         The exit status: 0 when the program has ended, 2 if it could not be read or PyTorch is already imported.
     """
-
-    def find() -> program.Program:
-        made = program.script(script, args)
-        hook.install()
-        return made
-
-    return _run(find, script)
-
-
-def run_module(name: str, args: Sequence[str] = ()) -> int:
-    """Run a module, or a package's ``__main__``, as ``python -m NAME ARGS...`` would, with gradwright for ``torch``.
-
-    Returns:
-        The exit status, as of `run`; 2 too if there is no such module. What the packages above it raise passes through.
-    """
-
-    def find() -> program.Program:
-        hook.install()  # the packages above the module are imported now
-        return program.module(name, args)
-
-    return _run(find, name)
-
-
-def _run(find: Callable[[], program.Program], what: str) -> int:
     try:
-        made = find()
+        if module:
+            hook.install()  # the packages above the module are imported now
+            made = program.module(name, args)
+        else:
+            made = program.script(name, args)
+            hook.install()
     except (OSError, RuntimeError, program.NoProgramError) as e:
-        reason = f"cannot read {what}: {e.strerror}" if isinstance(e, OSError) else str(e)
+        reason = f"cannot read {name}: {e.strerror}" if isinstance(e, OSError) else str(e)
         print(f"gradwright run: {reason}", file=sys.stderr)
         return 2
     made.enter()
