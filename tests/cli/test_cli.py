@@ -53,13 +53,15 @@ def test_the_demo_without_rich_names_the_extra(monkeypatch, capsys):
 
 def test_run_loads_only_what_it_runs(tmp_path):
     """Beside gradwright itself only the reading of the command line."""
-    (tmp_path / "program.py").write_text("import sys\nprint(*(name for name in sys.modules if name[:11] == 'gradwright.'))\n")
-    command = [sys.executable, "-c", "import gradwright.as_torch, sys\nprint(*sys.modules)"]
-    before = set(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.split())
-    command = [sys.executable, "-m", "gradwright", "run", tmp_path / "program.py"]
-    loaded = set(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.split())
-    ours = {"", ".run", ".program"}
-    assert loaded - before <= {f"gradwright.cli{name}" for name in ours} | {"gradwright.torch_names.count"}
+    (tmp_path / "program.py").write_text("import sys\nprint(*sys.modules)\n")
+
+    def loaded(*arguments):
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+        return {name for name in done.stdout.split() if name.startswith("gradwright")}
+
+    more = loaded("-m", "gradwright", "run", "program.py") - loaded("-c", "import gradwright.as_torch, program")
+    assert {name for name in more if not name.startswith("gradwright.cli")} <= {"gradwright.torch_names.count"}
+    assert more & {f"gradwright.cli.{name}" for name in COMMANDS} == {"gradwright.cli.run"}
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "-"]])
