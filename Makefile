@@ -45,7 +45,7 @@ demo: $(or $(wildcard .venv/.ready),.venv/.demo)
 	@$(BIN)/gradwright demo
 
 # What compiles looks at every object that there is, several times a step: the 40,000 other tests would be most of them.
-COMPILED := tests/transform/program tests/distributed $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
+COMPILED := tests/compilation tests/distributed $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
 
 test: lint
 	@echo "== pytest, of what compiles"
@@ -61,8 +61,8 @@ soak: .venv/.ready
 	    $(PIP) install -qq -e ".[oracle]"; }
 	@OMP_NUM_THREADS=1 SOAK=$(SOAK) GRADWRIGHT_REQUIRE_TORCH=1 $(BIN)/pytest -n 2 -q \
 	    tests/engine/test_random_programs.py tests/engine/test_random_programs_at_once.py \
-	    tests/transform/program/test_random_steps.py tests/transform/program/test_random_trainings.py \
-	    tests/engine/test_interrupts.py tests/interpreter/test_forks.py
+	    tests/compilation/test_random_steps.py tests/compilation/test_random_trainings.py \
+	    tests/engine/test_interrupts.py tests/base/cpython/test_forks.py
 
 lint: .venv/.ready
 	@echo "== ruff"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = sorted((ROOT / "tests/check/audit/programs").glob("*.py"))
+PROGRAMS = sorted((ROOT / "tests/verify/audit/programs").glob("*.py"))
 EXAMPLES = ("compiled_legendre", "ctypes_bessel", "custom_exp", "double_backward", "fortran_tridiagonal", "gamma_fit",
             "graph_pages", "heat_rod", "legendre_fit", "linear_function", "lltm", "numba_garch", "ode_fit")  # fmt: skip
 BUDGET = 20.0

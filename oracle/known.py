@@ -10,7 +10,7 @@ UNREAD = "the triangle that is not read has gradient 0; PyTorch gives it one"
 AT_ZERO = "at 0, orders above 2: the second gradient is NaN in the input; in PyTorch it is in the cotangent"
 SIGNS = "the signs of singular vectors are arbitrary; tests/face/algebra/test_lapack.py compares what they make"
 
-SPARSE = "sparse tensors are no Tensors, and print differently; tests/sparse compares them"
+SPARSE = "sparse tensors are no Tensors, and print differently; tests/face/sparse compares them"
 
 KNOWN: dict[str, str] = {
     "as_strided.partial_views": "it reads memory outside the tensor, which is lost on the way from PyTorch to NumPy",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _PARTS = "reads memory outside the tensor, which arrays without views do not have"
-_SPARSE = "sparse tensors are no Tensors; tests/sparse compares them"
+_SPARSE = "sparse tensors are no Tensors; tests/face/sparse compares them"
 
 REFUSED: dict[str, dict[str, str]] = {
     "array-api-strict": {

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradwright.formatting import OPTIONS
 from hypothesis import settings
 
 import gradwright
-from gradwright.formatting import OPTIONS
 from gradwright.utils.cpp_extension import check_compiler
 from tests.browser import Browser
 

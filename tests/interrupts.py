@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends import quiet
+from gradwright.base.cpython.forks import lock
 from gradwright.engine.backward import accumulating
 from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.node import routing
-from gradwright.interpreter.forks import lock
 
 COUNT = int(os.environ.get("SOAK", "2000")) // 10
 """How many interrupts of each kind, at each moment and at random ones: 200 in `make test`, 5,000 in `make soak`."""

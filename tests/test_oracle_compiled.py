@@ -7,7 +7,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from gradwright.transform.program import comparison, plan
+from gradwright.compilation import comparison
+from gradwright.compilation.by_numpy import plan
 
 pytest.importorskip("torch", reason="the oracle is PyTorch, which is not installed")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import gradwright as gw
-from gradwright._reference import FAMILIES, texts
+from gradwright.face.reference import FAMILIES, texts
 
 TEXTS = [name for family in (*FAMILIES, "around", "in_place", "layers") for name in texts(family)]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

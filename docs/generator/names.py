@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import gradwright
-from gradwright.torch_names import known, served
+from gradwright.pytorch import known, served
 
 OWN = ("check", "optim", "testing", "verify", "viz")
 """Modules for users that ``gradwright.__all__`` leaves out."""

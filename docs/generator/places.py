@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs.generator.names import Name
 from gradwright.op import Op
+
+from docs.generator.names import Name
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "gradwright"

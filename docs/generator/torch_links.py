@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.generator.names import Name, torch_path
-from gradwright.torch_names import known
+from gradwright.pytorch import known
 
 BASE = "https://docs.pytorch.org/docs/stable"
 _EACH = (  # modules whose names have a page each

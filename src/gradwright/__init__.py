@@ -5,7 +5,7 @@ torch as it is; one that takes all from that one name may begin with ``import gr
 """
 
 # First, so that the name `tensor` ends up creation's function and not the module.
-from gradwright.tensor import Tensor as Tensor
+from gradwright.face.tensor import Tensor as Tensor
 
 # isort: split
 
@@ -17,34 +17,34 @@ from math import nan as nan
 from math import pi as pi
 
 from gradwright import autograd as autograd
-from gradwright import dtypes as _dtypes
-from gradwright import fft as fft
-from gradwright import linalg as linalg
-from gradwright import random as random
-from gradwright import special as special
-from gradwright import xp as xp
-from gradwright._reference import FAMILIES as _FAMILIES
-from gradwright._reference import attach as _attach
-from gradwright._reference import methods as _methods
 from gradwright.backends.devices import device as device
 from gradwright.backends.devices import get_default_device as get_default_device
 from gradwright.backends.devices import set_default_device as set_default_device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
-from gradwright.creation import *
-from gradwright.creation import tensor as tensor  # by name, since editors would take it for the module
-from gradwright.dtypes import *
+from gradwright.base import dtypes as _dtypes
+from gradwright.base.dtypes import *
+from gradwright.base.errors import AnomalyError as AnomalyError
+from gradwright.base.errors import CapturedTensor as CapturedTensor
+from gradwright.base.errors import FileError as FileError
+from gradwright.base.errors import GradcheckError as GradcheckError
+from gradwright.base.errors import GradientWarning as GradientWarning
+from gradwright.base.errors import OutOfMemoryError as OutOfMemoryError
+from gradwright.base.formatting import set_printoptions as set_printoptions
+from gradwright.base.later import later as _later
+from gradwright.debug.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from gradwright.debug.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from gradwright.debug.anomaly import set_anomaly_enabled as set_anomaly_enabled
 from gradwright.engine.grad_mode import enable_grad as enable_grad
 from gradwright.engine.grad_mode import inference_mode as inference_mode
 from gradwright.engine.grad_mode import no_grad as no_grad
 from gradwright.engine.grad_mode import set_grad_enabled as set_grad_enabled
 from gradwright.engine.mode import is_grad_enabled as is_grad_enabled
 from gradwright.engine.mode import is_inference_mode_enabled as is_inference_mode_enabled
-from gradwright.errors import AnomalyError as AnomalyError
-from gradwright.errors import CapturedTensor as CapturedTensor
-from gradwright.errors import FileError as FileError
-from gradwright.errors import GradcheckError as GradcheckError
-from gradwright.errors import GradientWarning as GradientWarning
-from gradwright.errors import OutOfMemoryError as OutOfMemoryError
+from gradwright.face import fft as fft
+from gradwright.face import linalg as linalg
+from gradwright.face import random as random
+from gradwright.face import special_names as special
+from gradwright.face import xp as xp
 from gradwright.face.activation import *
 from gradwright.face.algebra.householder import *
 from gradwright.face.algebra.lapack import *
@@ -54,17 +54,25 @@ from gradwright.face.algebra.spectral import *
 from gradwright.face.arithmetic import *
 from gradwright.face.compare import *
 from gradwright.face.complex import *
+from gradwright.face.creation import *
+from gradwright.face.creation import tensor as tensor  # by name, since editors would take it for the module
 from gradwright.face.diagonal import *
 from gradwright.face.differences import *
 from gradwright.face.distance import *
 from gradwright.face.elementwise import *
 from gradwright.face.histogram import *
 from gradwright.face.indexing import *
+from gradwright.face.interop.einops import await_einops as _await_einops
 from gradwright.face.join import *
 from gradwright.face.memory_format import *
 from gradwright.face.order import *
+from gradwright.face.random import *
+from gradwright.face.reading.torch import result_type as result_type
 from gradwright.face.rearrange import *
 from gradwright.face.reduce import *
+from gradwright.face.reference import FAMILIES as _FAMILIES
+from gradwright.face.reference import attach as _attach
+from gradwright.face.reference import methods as _methods
 from gradwright.face.scan import *
 from gradwright.face.scatter import *
 from gradwright.face.sets import *
@@ -73,18 +81,10 @@ from gradwright.face.special import *
 from gradwright.face.statistics import *
 from gradwright.face.views import *
 from gradwright.face.windows import *
-from gradwright.formatting import set_printoptions as set_printoptions
+from gradwright.face.xp.creation import from_dlpack as from_dlpack
 from gradwright.function.custom_op import custom_op as custom_op
-from gradwright.later import later as _later
-from gradwright.neighbours.einops import await_einops as _await_einops
-from gradwright.op import Op as Op
-from gradwright.op import op as op
-from gradwright.random import *
-from gradwright.reading.torch import result_type as result_type
-from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from gradwright.watchers.anomaly import is_anomaly_enabled as is_anomaly_enabled
-from gradwright.watchers.anomaly import set_anomaly_enabled as set_anomaly_enabled
-from gradwright.xp.creation import from_dlpack as from_dlpack
+from gradwright.ops.declare import Op as Op
+from gradwright.ops.declare import op as op
 
 __version__ = "0.2.0"
 
@@ -96,69 +96,69 @@ cfloat, cdouble = complex64, complex128
 get_default_dtype, set_default_dtype = _dtypes.default, _dtypes.set_default
 
 if _typing.TYPE_CHECKING:
-    from gradwright import check as check
-    from gradwright import cuda as cuda
     from gradwright import distributed as distributed
     from gradwright import distributions as distributions
     from gradwright import func as func
-    from gradwright import masked as masked
     from gradwright import nn as nn
     from gradwright import optim as optim
     from gradwright import profiler as profiler
     from gradwright import serialization as serialization
-    from gradwright import signal as signal
-    from gradwright import sparse as sparse
     from gradwright import testing as testing
     from gradwright import utils as utils
     from gradwright import viz as viz
-    from gradwright._typing.in_place import *
-    from gradwright.around.amp import GradScaler as GradScaler
-    from gradwright.around.amp import autocast as autocast
-    from gradwright.around.amp import autocast_decrement_nesting as autocast_decrement_nesting
-    from gradwright.around.amp import autocast_increment_nesting as autocast_increment_nesting
-    from gradwright.around.amp import clear_autocast_cache as clear_autocast_cache
-    from gradwright.around.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
-    from gradwright.around.amp import get_autocast_dtype as get_autocast_dtype
-    from gradwright.around.amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
-    from gradwright.around.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
-    from gradwright.around.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-    from gradwright.around.amp import is_autocast_enabled as is_autocast_enabled
-    from gradwright.around.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
-    from gradwright.around.amp import set_autocast_cpu_dtype as set_autocast_cpu_dtype
-    from gradwright.around.amp import set_autocast_cpu_enabled as set_autocast_cpu_enabled
-    from gradwright.around.amp import set_autocast_dtype as set_autocast_dtype
-    from gradwright.around.amp import set_autocast_enabled as set_autocast_enabled
-    from gradwright.around.amp import set_autocast_gpu_dtype as set_autocast_gpu_dtype
-    from gradwright.around.asked import *
-    from gradwright.around.jit import Future as Future
-    from gradwright.around.jit import fork as fork
-    from gradwright.around.jit import wait as wait
-    from gradwright.around.old import *
-    from gradwright.around.settings import *
-    from gradwright.around.symbols import *
-    from gradwright.check.audit import audit as audit
-    from gradwright.methods.storage import TypedStorage as TypedStorage
-    from gradwright.methods.storage import UntypedStorage as UntypedStorage
-    from gradwright.methods.storage import is_storage as is_storage
-    from gradwright.methods.subclasses import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+    from gradwright.compilation.compile import compile as compile
+    from gradwright.face import cuda as cuda
+    from gradwright.face import masked as masked
+    from gradwright.face import signal as signal
+    from gradwright.face import sparse as sparse
+    from gradwright.face.methods.storage import TypedStorage as TypedStorage
+    from gradwright.face.methods.storage import UntypedStorage as UntypedStorage
+    from gradwright.face.methods.storage import is_storage as is_storage
+    from gradwright.face.methods.subclasses import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+    from gradwright.face.sparse import sparse_coo_tensor as sparse_coo_tensor
+    from gradwright.face.typed import BFloat16Tensor as BFloat16Tensor
+    from gradwright.face.typed import BoolTensor as BoolTensor
+    from gradwright.face.typed import ByteTensor as ByteTensor
+    from gradwright.face.typed import CharTensor as CharTensor
+    from gradwright.face.typed import DoubleTensor as DoubleTensor
+    from gradwright.face.typed import FloatTensor as FloatTensor
+    from gradwright.face.typed import HalfTensor as HalfTensor
+    from gradwright.face.typed import IntTensor as IntTensor
+    from gradwright.face.typed import LongTensor as LongTensor
+    from gradwright.face.typed import ShortTensor as ShortTensor
+    from gradwright.face.typing.in_place import *
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
+    from gradwright.pytorch.amp import GradScaler as GradScaler
+    from gradwright.pytorch.amp import autocast as autocast
+    from gradwright.pytorch.amp import autocast_decrement_nesting as autocast_decrement_nesting
+    from gradwright.pytorch.amp import autocast_increment_nesting as autocast_increment_nesting
+    from gradwright.pytorch.amp import clear_autocast_cache as clear_autocast_cache
+    from gradwright.pytorch.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+    from gradwright.pytorch.amp import get_autocast_dtype as get_autocast_dtype
+    from gradwright.pytorch.amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+    from gradwright.pytorch.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
+    from gradwright.pytorch.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+    from gradwright.pytorch.amp import is_autocast_enabled as is_autocast_enabled
+    from gradwright.pytorch.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+    from gradwright.pytorch.amp import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+    from gradwright.pytorch.amp import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+    from gradwright.pytorch.amp import set_autocast_dtype as set_autocast_dtype
+    from gradwright.pytorch.amp import set_autocast_enabled as set_autocast_enabled
+    from gradwright.pytorch.amp import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+    from gradwright.pytorch.asked import *
+    from gradwright.pytorch.jit import Future as Future
+    from gradwright.pytorch.jit import fork as fork
+    from gradwright.pytorch.jit import wait as wait
+    from gradwright.pytorch.old import *
+    from gradwright.pytorch.settings import *
+    from gradwright.pytorch.symbols import *
     from gradwright.serialization import load as load
     from gradwright.serialization import save as save
-    from gradwright.sparse import sparse_coo_tensor as sparse_coo_tensor
-    from gradwright.transform.program.compile import compile as compile
     from gradwright.transform.value_and_grad import value_and_grad as value_and_grad
     from gradwright.transform.vmap import vmap as vmap
-    from gradwright.typed import BFloat16Tensor as BFloat16Tensor
-    from gradwright.typed import BoolTensor as BoolTensor
-    from gradwright.typed import ByteTensor as ByteTensor
-    from gradwright.typed import CharTensor as CharTensor
-    from gradwright.typed import DoubleTensor as DoubleTensor
-    from gradwright.typed import FloatTensor as FloatTensor
-    from gradwright.typed import HalfTensor as HalfTensor
-    from gradwright.typed import IntTensor as IntTensor
-    from gradwright.typed import LongTensor as LongTensor
-    from gradwright.typed import ShortTensor as ShortTensor
+    from gradwright.verify import check as check
+    from gradwright.verify.audit import audit as audit
 
 _MODULES = (
     "cuda", "distributed", "distributions", "func", "masked", "nn", "profiler", "serialization", "signal", "sparse",
@@ -208,19 +208,19 @@ _TYPED = (
     "ShortTensor"
 )
 _LATER = {
-    **{name: f"gradwright.around.{home}" for home, names in _AROUND.items() for name in names.split()},
+    **{name: f"gradwright.pytorch.{home}" for home, names in _AROUND.items() for name in names.split()},
     **{name: f"gradwright.{name}" for name in _MODULES},
     **dict.fromkeys(_LAYERS.split(), "gradwright.nn.functional.top"),
     **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
-    **{f"_foreach_{name}{end}": "gradwright.around.foreach" for name in _FOREACH.split() for end in ("", "_")},
-    **{f"_foreach_{name}": "gradwright.around.foreach" for name in ("clone", "copy_", "max", "norm", "zero_")},
+    **{f"_foreach_{name}{end}": "gradwright.pytorch.foreach" for name in _FOREACH.split() for end in ("", "_")},
+    **{f"_foreach_{name}": "gradwright.pytorch.foreach" for name in ("clone", "copy_", "max", "norm", "zero_")},
     **dict.fromkeys(_TYPED.split(), "gradwright.typed"),
-    "DisableTorchFunctionSubclass": "gradwright.methods.subclasses",
-    **dict.fromkeys(("TypedStorage", "UntypedStorage", "is_storage"), "gradwright.methods.storage"),
+    "DisableTorchFunctionSubclass": "gradwright.face.methods.subclasses",
+    **dict.fromkeys(("TypedStorage", "UntypedStorage", "is_storage"), "gradwright.face.methods.storage"),
     **dict.fromkeys(("load", "save"), "gradwright.serialization"),
     **{name: f"gradwright.transform.{name}" for name in ("value_and_grad", "vmap")},
-    "audit": "gradwright.check.audit",
-    "compile": "gradwright.transform.program.compile",
+    "audit": "gradwright.verify.audit",
+    "compile": "gradwright.compilation.compile",
     "sparse_coo_tensor": "gradwright.sparse",
 }
 if not _typing.TYPE_CHECKING:  # to which all names that there are are known
@@ -237,6 +237,6 @@ _attach(_methods(Tensor), "methods", "written")
 _keep_large_buffers()
 _await_einops()
 if "IPython" in _sys.modules:
-    from gradwright.neighbours.ipython import shorten_errors as _shorten_errors
+    from gradwright.face.interop.ipython import shorten_errors as _shorten_errors
 
     _shorten_errors()

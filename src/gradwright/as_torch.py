@@ -8,7 +8,7 @@ It is what `gradwright run` does before it runs a program, for programs that are
 RuntimeError if PyTorch itself has been imported already.
 """
 
-from gradwright.torch_names.hook import install, uninstall
+from gradwright.pytorch.hook import install, uninstall
 
 __all__ = ["install", "uninstall"]
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 from gradwright.nn.per_sample import per_sample_gradients
 from gradwright.nn.stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from gradwright.transform.forward import jvp

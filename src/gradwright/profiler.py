@@ -1,9 +1,9 @@
-"""Profiles, under the name of PyTorch's module: see `gradwright.watchers.profiler`."""
+"""Profiles, under the name of PyTorch's module: see `gradwright.debug.profiler`."""
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
-from gradwright.watchers.profiler import Event, ProfilerActivity, Row, Rows, profile, record_function
+from gradwright.base.later import later
+from gradwright.debug.profiler import Event, ProfilerActivity, Row, Rows, profile, record_function
 
 __all__ = ["Event", "ProfilerActivity", "Row", "Rows", "profile", "record_function"]
 

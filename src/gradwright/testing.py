@@ -5,11 +5,11 @@ See `gradwright.verify.testing` for the former.
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 from gradwright.verify.testing import check_derivatives, check_passes, check_portable, draw
 
 if TYPE_CHECKING:
-    from gradwright.around.testing import assert_allclose, assert_close, make_tensor
+    from gradwright.pytorch.testing import assert_allclose, assert_close, make_tensor
 
 __all__ = [
     "assert_allclose", "assert_close", "check_derivatives", "check_passes", "check_portable", "draw", "make_tensor",
@@ -17,5 +17,5 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, dict.fromkeys(("assert_allclose", "assert_close", "make_tensor"), "gradwright.around.testing")
+        __name__, dict.fromkeys(("assert_allclose", "assert_close", "make_tensor"), "gradwright.pytorch.testing")
     )

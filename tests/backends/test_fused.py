@@ -6,7 +6,7 @@ import pytest
 from gradwright.backends import fused
 from gradwright.backends.fused import Memory, is_numpy, sharing
 from gradwright.backends.in_place import InPlace
-from gradwright.interpreter.at_once import at_once
+from gradwright.base.cpython.at_once import at_once
 
 STEP = InPlace(lambda xp, p, g, m, lr: {"p": p - lr * g, "m": m + g}, ("p", "g", "m"), ("lr",))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gradwright.backends.in_place import InPlace
 from gradwright.backends.numpy import namespace
-from gradwright.interpreter.at_once import at_once
+from gradwright.base.cpython.at_once import at_once
 
 ARRAYS = ("p", "g", "m")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradwright.op import table
 from hypothesis import given, settings
 from hypothesis.extra.numpy import basic_indices
 
@@ -20,7 +21,6 @@ from gradwright.backends.generic import HERE
 from gradwright.backends.numpy import namespace as numpy
 from gradwright.backends.steps import chain, read
 from gradwright.backends.windows import Lattice
-from gradwright.op import table
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy

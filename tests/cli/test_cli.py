@@ -60,7 +60,7 @@ def test_run_loads_only_what_it_runs(tmp_path):
         return {name for name in done.stdout.split() if name.startswith("gradwright")}
 
     more = loaded("-m", "gradwright", "run", "program.py") - loaded("-c", "import gradwright.as_torch, program")
-    assert {name for name in more if not name.startswith("gradwright.cli")} <= {"gradwright.torch_names.count"}
+    assert {name for name in more if not name.startswith("gradwright.cli")} <= {"gradwright.pytorch.count"}
     assert more & {f"gradwright.cli.{name}" for name in COMMANDS} == {"gradwright.cli.run"}
 
 

@@ -124,7 +124,7 @@ def test_tests_are_run_by_pytest(tmp_path, python):
 
 def test_a_module_that_is_not_there(monkeypatch, capsys):
     monkeypatch.setattr(sys, "path", sys.path[:])
-    monkeypatch.setattr("gradwright.torch_names.hook.install", lambda: None)
+    monkeypatch.setattr("gradwright.pytorch.hook.install", lambda: None)
     assert run_program("nothing_there", module=True) == 2
     assert capsys.readouterr().err == "gradwright run: there is no module nothing_there that could be run\n"
 

@@ -7,8 +7,8 @@ import inspect
 
 import gradwright
 from docs.generator import names as n
-from gradwright.torch_names.count import counts
-from gradwright.torch_names.served import ELSEWHERE, MORE
+from gradwright.pytorch.count import counts
+from gradwright.pytorch.served import ELSEWHERE, MORE
 
 NAMES = n.names()
 PATHS = {name.path for name in NAMES}
@@ -62,5 +62,5 @@ def test_what_has_several_names_is_described_once() -> None:
 def test_pytorchs_modules_are_found() -> None:
     assert n.torch_path("gradwright") == "torch"
     assert n.torch_path("gradwright.nn.init") == "torch.nn.init"
-    assert n.torch_path("gradwright.around.hub") == "torch.hub"
+    assert n.torch_path("gradwright.pytorch.hub") == "torch.hub"
     assert n.torch_path("gradwright.viz") is None

@@ -21,5 +21,5 @@ def test_the_address_follows_the_module(door: str, value: object, address: str) 
 
 
 def test_names_that_pytorch_has_not_have_no_link() -> None:
-    assert link(Name("gradwright", "audit", gw.audit), "src/gradwright/check/audit/session.py") is None
+    assert link(Name("gradwright", "audit", gw.audit), "src/gradwright/verify/audit/session.py") is None
     assert link(Name("gradwright.viz", "graph", gw.viz.graph), "src/gradwright/viz/walk.py") is None

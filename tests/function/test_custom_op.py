@@ -14,7 +14,7 @@ import pytest
 import gradwright as gw
 from gradwright import Tensor, custom_op
 from gradwright.autograd import gradcheck, gradgradcheck
-from gradwright.contract.surrogate import surrogate
+from gradwright.function.contract.surrogate import surrogate
 from gradwright.function.pushforward import pushforward
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradwright.op import table
 
 import gradwright
-from gradwright.op import table
 from gradwright.ops import elementary as e
 
 VALUES = {  # at 0.5, by Python's own mathematics

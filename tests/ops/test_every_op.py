@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradwright.op import Op, Sample, table
 
 import gradwright
 from gradwright import backends
 from gradwright.backends import strict
-from gradwright.op import Op, Sample, table
 from gradwright.verify.gradcheck import gradcheck, gradgradcheck
 from gradwright.verify.testing import check_derivatives, check_passes, check_portable, draw
 

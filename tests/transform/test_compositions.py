@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gradwright.tensor import Tensor
 
 import gradwright as gw
 from gradwright import custom_op, func, nn, vmap
 from gradwright.autograd import Function, forward_ad, functional, grad
-from gradwright.tensor import Tensor
 from gradwright.utils.checkpoint import checkpoint
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/transforms.md"

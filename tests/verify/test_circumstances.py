@@ -5,8 +5,8 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import Function, diagnose, gradcheck, gradgradcheck
-from gradwright.check.battery.run import examine
-from gradwright.check.discover import subject_of
+from gradwright.verify.check.battery.run import examine
+from gradwright.verify.check.discover import subject_of
 
 RANDOM = np.random.default_rng(0)
 

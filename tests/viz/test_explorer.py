@@ -20,7 +20,7 @@ from gradwright import nn, viz
 from gradwright.viz import explorer, sizes
 from gradwright.viz.explorer import explore, page
 from gradwright.viz.records import Edge, Graph, GraphNode, Place, Saved
-from tests.pages.seen import Seen, contrast
+from tests.base.pages.seen import Seen, contrast
 
 pytest.importorskip("igraph", reason="igraph is not installed: no layouts")
 
@@ -519,7 +519,7 @@ def test_a_wheel_holds_what_the_page_is_made_of(tmp_path: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
     wanted = {"explorer.html", "explorer.css", "panels.css", *explorer.SCRIPTS}
     assert {f"gradwright/viz/assets/{name}" for name in wanted} <= held
-    assert {"gradwright/pages/assets/theme.css", "gradwright/pages/assets/common.js"} <= held
+    assert {"gradwright/base/pages/assets/theme.css", "gradwright/base/pages/assets/common.js"} <= held
 
 
 def test_variables_name_what_has_no_other_name(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from gradwright.autograd.pushforward import pushforward
 from gradwright.autograd.strict import strict
 from gradwright.autograd.surrogate import surrogate
 from gradwright.autograd.why import WhyNone, why_none
-from gradwright.later import later
+from gradwright.base.later import later
 
 __all__ = [
     "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "WhyNone", "backward", "custom_op",

@@ -1,7 +1,7 @@
 """Anomaly mode."""
 
-from gradwright.errors import AnomalyError
-from gradwright.watchers.anomaly import (
+from gradwright.base.errors import AnomalyError
+from gradwright.debug.anomaly import (
     Anomaly,
     Range,
     detect_anomaly,

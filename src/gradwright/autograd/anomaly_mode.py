@@ -1,5 +1,5 @@
 """Anomaly mode, under the name of PyTorch's module."""
 
-from gradwright.watchers.anomaly import detect_anomaly, set_detect_anomaly
+from gradwright.debug.anomaly import detect_anomaly, set_detect_anomaly
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

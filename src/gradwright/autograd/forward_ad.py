@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 from gradwright.transform.forward_ad import (
     UnpackedDualTensor,
     _is_fwd_grad_enabled,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 from gradwright.transform.value_and_grad import value_and_grad
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.errors import GradcheckError
-from gradwright.later import later
+from gradwright.base.errors import GradcheckError
+from gradwright.base.later import later
 
 if TYPE_CHECKING:
     from gradwright.verify.gradcheck import gradcheck, gradgradcheck

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from gradwright.base.later import later
 from gradwright.engine.edges import GradientEdge, get_gradient_edge, increment_version, register_multi_grad_hook
 from gradwright.engine.node import Node
 from gradwright.engine.saved_hooks import (
@@ -10,7 +11,6 @@ from gradwright.engine.saved_hooks import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from gradwright.later import later
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",

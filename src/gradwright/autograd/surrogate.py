@@ -1,5 +1,5 @@
 """Gradients declared to be no derivatives."""
 
-from gradwright.contract.surrogate import surrogate
+from gradwright.function.contract.surrogate import surrogate
 
 __all__ = ["surrogate"]

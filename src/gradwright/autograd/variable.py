@@ -1,5 +1,5 @@
 """PyTorch's old name for a tensor."""
 
-from gradwright.methods.variable import Variable
+from gradwright.face.methods.variable import Variable
 
 __all__ = ["Variable"]

@@ -1,5 +1,5 @@
 """Why there is no gradient."""
 
-from gradwright.watchers.why_none import WhyNone, why_none
+from gradwright.debug.why_none import WhyNone, why_none
 
 __all__ = ["WhyNone", "why_none"]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
 from gradwright.backends import Library, libraries, library
 from gradwright.backends.numpy import NUMPY
+from gradwright.base import dtypes
 
 BROUGHT = {
     "array-api-strict": "gradwright.backends.strict",

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gradwright.backends.in_place import InPlace
-from gradwright.interpreter.at_once import Call, copying
+from gradwright.base.cpython.at_once import Call, copying
 
 _CHUNK = 1 << 18  # bytes of each array: a few fit a second-level cache, and a call is short beside the work on one
 
 _SINGLE = np.dtype(np.float32)
 _concatenate = getattr(np.concatenate, "_implementation", np.concatenate)
-"""Without the Python function that asks whether an array is another library's: see `gradwright.interpreter.at_once`."""
+"""Without the Python function that asks whether an array is another library's: see `gradwright.base.cpython.at_once`."""
 Update = Callable[..., tuple[Call, ...]]
 
 

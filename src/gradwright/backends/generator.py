@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.interpreter.forks import in_child
+from gradwright.base.cpython.forks import in_child
 
 _FIELDS = 5
 _BYTES = 16

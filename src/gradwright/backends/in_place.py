@@ -2,7 +2,7 @@
 
 A rule is run once on stand-ins, which note what is done to them. What was noted becomes a list of NumPy calls, each
 with a place for its result: the array that the result replaces, where the old entries are no longer needed, or else
-one of a few spare arrays. The calls are made `gradwright.interpreter.at_once`.
+one of a few spare arrays. The calls are made `gradwright.base.cpython.at_once`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.numpy import namespace
-from gradwright.interpreter.at_once import Call
+from gradwright.base.cpython.at_once import Call
 
 _OPERATORS = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
               "less": operator.lt, "greater": operator.gt, "negative": operator.neg}  # fmt: skip

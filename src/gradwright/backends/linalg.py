@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import LinAlgError
+from gradwright.base.errors import LinAlgError
 
 _BLOCK, _COLUMNS = 64, 16  # triangles and columns above these sizes are taken by halves: in matrix products
 

@@ -27,7 +27,7 @@ from gradwright.backends.quotients import floor_divide, fmod, remainder
 from gradwright.backends.select import where
 from gradwright.backends.special import Special
 from gradwright.backends.steps import read
-from gradwright.dtypes import numpy_dtype
+from gradwright.base.dtypes import numpy_dtype
 
 _add: Any = np.add.reduce
 _mul: Any = np.multiply.reduce

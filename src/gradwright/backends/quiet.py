@@ -5,7 +5,7 @@ is what `numpy.errstate` does; done directly it costs a tenth of the time. The u
 setting, a backward written by hand included.
 
 A tenth is still a fifth of a small operation. A formula that calls NumPy's ufuncs directly needs no setting at all: see
-`unheard`, and `gradwright.interpreter.unnamed` for how.
+`unheard`, and `gradwright.base.cpython.unnamed` for how.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.interpreter import unnamed
+from gradwright.base.cpython import unnamed
 
 _SILENT: Any
 _get: Callable[[], Any]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import GradientWarning, LinAlgError
+from gradwright.base.errors import GradientWarning, LinAlgError
 
 __all__ = ["apart", "full_rank", "independent", "level", "turnable", "unphased"]
 

@@ -8,13 +8,13 @@ import threading
 from contextlib import nullcontext, redirect_stdout
 from typing import Any
 
-from gradwright.check.attempt import Attempt
-from gradwright.check.audit import Audit
-from gradwright.check.audit.session import BUDGET
 from gradwright.cli import program
 from gradwright.cli.numbers import count, seconds
 from gradwright.cli.reports import refused, tell
-from gradwright.torch_names import hook
+from gradwright.pytorch import hook
+from gradwright.verify.audit import Audit
+from gradwright.verify.audit.session import BUDGET
+from gradwright.verify.check.attempt import Attempt
 
 ABOUT = "run a program and check the derivatives that it uses, with the inputs they get"
 LONG = f"""{ABOUT.capitalize()}. Copies are kept of the first calls of every Function,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from gradwright.check import check
-from gradwright.check.isolate import LIMIT
-from gradwright.check.table import Bar
 from gradwright.cli.numbers import count, seconds
 from gradwright.cli.reports import tell
+from gradwright.verify.check import check
+from gradwright.verify.check.isolate import LIMIT
+from gradwright.verify.check.table import Bar
 
 ABOUT = "check every hand-written derivative in files and modules"
 LONG = f"""{ABOUT.capitalize()}: gradwright's Functions, custom_ops and Ops, and PyTorch's Functions

@@ -13,12 +13,12 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from gradwright import viz
-from gradwright.check.discover import load
-from gradwright.contract.containers import paths, take_apart
-from gradwright.errors import LayoutError, kind
+from gradwright.base.errors import LayoutError, kind
+from gradwright.base.pages import files
+from gradwright.function.contract.containers import paths, take_apart
 from gradwright.nn import Module
-from gradwright.pages import files
-from gradwright.torch_names import hook
+from gradwright.pytorch import hook
+from gradwright.verify.check.discover import load
 from gradwright.viz.explorer import explore
 from gradwright.viz.text import lines
 

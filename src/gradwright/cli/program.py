@@ -11,8 +11,8 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from gradwright.reading.keywords import hint
-from gradwright.torch_names import hook
+from gradwright.face.reading.keywords import hint
+from gradwright.pytorch import hook
 
 
 class Program:

@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from gradwright.check import Report, page
-from gradwright.check.table import show
+from gradwright.verify.check import Report, page
+from gradwright.verify.check.table import show
 
 
 def tell(command: str, report: Report, arguments: argparse.Namespace) -> int:

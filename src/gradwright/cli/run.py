@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwright.cli import program
-from gradwright.torch_names import hook
-from gradwright.torch_names.count import report
+from gradwright.pytorch import hook
+from gradwright.pytorch.count import report
 
 ABOUT = "run a program that says `import torch` on gradwright"
 USAGE = "gradwright run SCRIPT [ARGS]...\n       gradwright run -m MODULE [ARGS]...\n       gradwright run --names"

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 
 if TYPE_CHECKING:
     from gradwright.distributed.meshes import Mesh, gather, layout, mesh, replicate, shard, shard_parameters

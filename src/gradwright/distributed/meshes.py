@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.devices import CPU, Layout, device, device_of, get_default_device
-from gradwright.contract.trees import tree_map
-from gradwright.creation import as_tensor
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.general import general
-from gradwright.errors import kind
+from gradwright.face.creation import as_tensor
+from gradwright.function.contract.trees import tree_map
 from gradwright.nn.module import Module
-from gradwright.op import table
+from gradwright.ops.declare import table
 
 Names = str | tuple[str, ...] | None
 """Which axes of a mesh a dim is parted along: one, several, or none."""

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from gradwright.base.later import later
 from gradwright.distributions import kl_cross, kl_same  # noqa: F401 - they register their formulas
 from gradwright.distributions.binary import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
 from gradwright.distributions.categorical import (
@@ -48,8 +49,7 @@ from gradwright.distributions.transforms import (
     identity_transform,
 )
 from gradwright.distributions.von_mises import VonMises
-from gradwright.later import later
-from gradwright.reading.keywords import told_keywords
+from gradwright.face.reading.keywords import told_keywords
 
 __all__ = [
     "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli", "Dirichlet",

@@ -6,19 +6,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import random
-from gradwright.creation import arange
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import Distribution, ExponentialFamily
 from gradwright.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import random
+from gradwright.face.creation import arange
 from gradwright.face.elementwise import where
+from gradwright.face.special_names import gammaln as lgamma
+from gradwright.face.special_names import logit, xlogy
 from gradwright.nn.functional.activation import logsigmoid
-from gradwright.special import gammaln as lgamma
-from gradwright.special import logit, xlogy
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 
 class BinaryParameter(Distribution):

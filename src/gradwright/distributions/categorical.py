@@ -6,21 +6,22 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes, random
-from gradwright.creation import arange, eye
+from gradwright.base import dtypes
 from gradwright.distributions import constraints
 from gradwright.distributions.binary import Binomial
 from gradwright.distributions.distribution import Distribution, breaks
 from gradwright.distributions.utils import either, lazy_property, logits_to_probs, normalized, probs_to_logits
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import random
+from gradwright.face.creation import arange, eye
 from gradwright.face.scan import cumsum
 from gradwright.face.scatter import gather
 from gradwright.face.shape import broadcast_tensors
+from gradwright.face.special_names import gammaln as lgamma
 from gradwright.nn.functional.sparse import one_hot
-from gradwright.special import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 _CHANCES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 

@@ -18,15 +18,15 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradwright.base.later import later
 from gradwright.face.algebra.decompose import cholesky_ex, eigvalsh
 from gradwright.face.compare import isclose
 from gradwright.face.join import cat as _joined
 from gradwright.face.join import stack as _stacked
 from gradwright.face.reduce import norm
-from gradwright.later import later
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright.face.typing import Value
 
 __all__ = [
     "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than",

@@ -14,7 +14,7 @@ from gradwright.face.elementwise import where
 from gradwright.nn.functional.activation import logsigmoid
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 _NEAR, _FLAT = 0.3, 1e-3
 _LOG_NORM = (math.log(2), 1 / 12, -7 / 1440, 31 / 90720, -127 / 4838400, 73 / 34214400, -691 * 2047 / 7846046208000)

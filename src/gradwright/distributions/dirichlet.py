@@ -10,12 +10,12 @@ from gradwright.distributions.distribution import ExponentialFamily
 from gradwright.distributions.utils import broadcast_all
 from gradwright.face.elementwise import where
 from gradwright.face.join import stack
+from gradwright.face.special_names import digamma, xlogy
+from gradwright.face.special_names import gammaln as lgamma
 from gradwright.nn.functional.sparse import one_hot
-from gradwright.special import digamma, xlogy
-from gradwright.special import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 
 class Dirichlet(ExponentialFamily):

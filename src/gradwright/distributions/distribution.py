@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.backends import namespace
+from gradwright.base.dtypes import Size
+from gradwright.base.errors import kind
 from gradwright.distributions.constraint_registry import transform_to
 from gradwright.distributions.constraints import Constraint, is_dependent
 from gradwright.distributions.utils import broadcast_all, either, lazy_property, sum_rightmost
-from gradwright.dtypes import Size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.levels import below
 from gradwright.engine.source_line import warn
-from gradwright.errors import kind
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class Distribution:

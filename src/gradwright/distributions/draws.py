@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes, random
+from gradwright.base import dtypes
 from gradwright.distributions.implicit import angle_draw, dirichlet_draw, gamma_draw
 from gradwright.engine.apply import apply
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import random
 
 
 def normal(like: Any, shape: Any) -> Any:

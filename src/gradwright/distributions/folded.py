@@ -11,7 +11,7 @@ from gradwright.distributions.transforms import AbsTransform
 from gradwright.face.elementwise import where
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class Folded(TransformedDistribution):

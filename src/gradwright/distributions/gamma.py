@@ -14,11 +14,11 @@ from gradwright.distributions.transforms import PowerTransform
 from gradwright.distributions.utils import broadcast_all
 from gradwright.engine.apply import apply
 from gradwright.face.elementwise import where
-from gradwright.special import digamma, xlogy
-from gradwright.special import gammaln as lgamma
+from gradwright.face.special_names import digamma, xlogy
+from gradwright.face.special_names import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 _SHAPE = {"concentration": constraints.positive, "rate": constraints.positive}
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.op import op
+from gradwright.ops.declare import op
 from gradwright.ops.special import bessel_ie, digamma, igamma, lgamma
 from gradwright.transform.batching.rules import Call, rule
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
 from gradwright.distributions.distribution import Distribution
 from gradwright.distributions.utils import sum_rightmost
-from gradwright.dtypes import Size
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class Independent(Distribution):

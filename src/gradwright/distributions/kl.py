@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gradwright.engine.source_line import warn
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
     from gradwright.distributions.distribution import Distribution
+    from gradwright.face.typing import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]
 

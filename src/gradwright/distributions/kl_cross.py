@@ -22,9 +22,9 @@ from gradwright.distributions.positive import Exponential, Pareto
 from gradwright.distributions.utils import EULER
 from gradwright.face.elementwise import where
 from gradwright.face.shape import broadcast_shapes
+from gradwright.face.special_names import digamma, erf, xlogy
+from gradwright.face.special_names import gammaln as lgamma
 from gradwright.nn.functional.activation import logsigmoid
-from gradwright.special import digamma, erf, xlogy
-from gradwright.special import gammaln as lgamma
 
 _Expectation = Callable[..., Any]
 

@@ -27,9 +27,9 @@ from gradwright.distributions.utils import EULER, sum_rightmost
 from gradwright.face.algebra.solve import solve_triangular
 from gradwright.face.elementwise import where
 from gradwright.face.shape import broadcast_shapes
+from gradwright.face.special_names import digamma, xlogy
+from gradwright.face.special_names import gammaln as lgamma
 from gradwright.nn.functional.activation import logsigmoid
-from gradwright.special import digamma, xlogy
-from gradwright.special import gammaln as lgamma
 
 
 def _term(p: Any, q: Any, log_ratio: Any) -> Any:

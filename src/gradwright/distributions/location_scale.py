@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import Distribution
 from gradwright.distributions.folded import Folded
@@ -16,7 +16,7 @@ from gradwright.distributions.utils import EULER, broadcast_all
 from gradwright.face.elementwise import where
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 _PLACE = {"loc": constraints.real, "scale": constraints.positive}
 

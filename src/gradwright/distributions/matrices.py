@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
-from gradwright.creation import arange, tensor
+from gradwright.base import dtypes
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.dirichlet import Beta
 from gradwright.distributions.distribution import Distribution, ExponentialFamily
@@ -18,16 +17,17 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.source_line import warn
 from gradwright.face.algebra.lapack import cholesky_solve
 from gradwright.face.algebra.solve import slogdet
+from gradwright.face.creation import arange, tensor
 from gradwright.face.diagonal import diag_embed
 from gradwright.face.elementwise import where
 from gradwright.face.join import cat
 from gradwright.face.reduce import norm
 from gradwright.face.shape import broadcast_shapes
-from gradwright.special import digamma, multigammaln
-from gradwright.special import gammaln as lgamma
+from gradwright.face.special_names import digamma, multigammaln
+from gradwright.face.special_names import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 
 def _count(n: int, like: Any) -> Any:

@@ -13,7 +13,7 @@ from gradwright.face.reduce import logsumexp
 from gradwright.face.scatter import gather
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class MixtureSameFamily(Distribution):

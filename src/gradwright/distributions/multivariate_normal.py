@@ -6,18 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright.creation import eye
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, Distribution
 from gradwright.distributions.utils import lazy_property
 from gradwright.face.algebra.decompose import cholesky
 from gradwright.face.algebra.lapack import cholesky_inverse
 from gradwright.face.algebra.solve import solve_triangular
+from gradwright.face.creation import eye
 from gradwright.face.diagonal import diag_embed
 from gradwright.face.shape import broadcast_shapes, broadcast_tensors
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 COVARIANCE = {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
               "scale_tril": constraints.lower_cholesky}  # fmt: skip

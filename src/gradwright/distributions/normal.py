@@ -11,10 +11,10 @@ from gradwright.distributions.distribution import LOG_2PI, ExponentialFamily
 from gradwright.distributions.folded import Folded
 from gradwright.distributions.transformed_distribution import TransformedDistribution
 from gradwright.distributions.transforms import ExpTransform, StickBreakingTransform
-from gradwright.special import erf, erfinv
+from gradwright.face.special_names import erf, erfinv
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 
 class Normal(ExponentialFamily):

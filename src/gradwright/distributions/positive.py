@@ -13,11 +13,11 @@ from gradwright.distributions.transformed_distribution import TransformedDistrib
 from gradwright.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
 from gradwright.distributions.utils import EULER, broadcast_all
 from gradwright.face.elementwise import where
-from gradwright.special import digamma
-from gradwright.special import gammaln as lgamma
+from gradwright.face.special_names import digamma
+from gradwright.face.special_names import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 
 class Exponential(ExponentialFamily):

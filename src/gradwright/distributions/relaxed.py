@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import random
 from gradwright.distributions import constraints
 from gradwright.distributions.binary import BinaryParameter
 from gradwright.distributions.categorical import Categorical, OfCategorical
 from gradwright.distributions.transformed_distribution import TransformedDistribution
 from gradwright.distributions.transforms import ExpTransform, SigmoidTransform
 from gradwright.distributions.utils import broadcast_all, clamp_probs, normalized
+from gradwright.face import random
 from gradwright.face.elementwise import softplus
-from gradwright.special import gammaln as lgamma
+from gradwright.face.special_names import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 
 class _Sharper(TransformedDistribution):

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
-from gradwright.creation import tensor
+from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
+from gradwright.face.creation import tensor
 from gradwright.face.diagonal import tril_indices
 from gradwright.face.reduce import logsumexp, softmax
 from gradwright.face.shape import broadcast_tensors
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",

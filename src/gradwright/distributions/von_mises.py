@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, Distribution
-from gradwright.special import i0e, i1e
+from gradwright.face.special_names import i0e, i1e
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, Value
+    from gradwright.face.typing import Tensor, Value
 
 
 class VonMises(Distribution):

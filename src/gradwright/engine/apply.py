@@ -16,16 +16,16 @@ import numpy as np
 
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import quietly
+from gradwright.base.errors import no_tensor
 from gradwright.engine.base import Fixed, TensorBase, made, wrap
 from gradwright.engine.general import general, in_rows
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import mark_view, refresh
-from gradwright.errors import no_tensor
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
-    from gradwright._typing import Binary, Unary
+    from gradwright.face.typing import Binary, Unary
 
 
 class _Numbers(dict[float, Any]):

@@ -34,14 +34,14 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.backends.quiet import during_pass
+from gradwright.base.cpython.at_once import having
+from gradwright.base.cpython.forks import lock
+from gradwright.base.cpython.references import alone, count
 from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
 from gradwright.engine.mode import now, recording, resumed, switch
 from gradwright.engine.node import Node, routing
 from gradwright.engine.untaken import look, untaken
-from gradwright.interpreter.at_once import having
-from gradwright.interpreter.forks import lock
-from gradwright.interpreter.references import alone, count
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
 

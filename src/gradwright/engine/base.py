@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from gradwright.base.errors import size
 from gradwright.engine.mode import now
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
-from gradwright.errors import size
 
 ticket = count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe.

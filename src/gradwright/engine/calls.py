@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import kind, size
 from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
@@ -21,10 +23,9 @@ from gradwright.engine.strict import warn
 from gradwright.engine.untaken import tell, untaken
 from gradwright.engine.view import refresh
 from gradwright.engine.watch import used
-from gradwright.errors import kind, size
 
 if TYPE_CHECKING:
-    from gradwright._typing import Roots, Tensor
+    from gradwright.face.typing import Roots, Tensor
 
 
 def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | None] | None = None,

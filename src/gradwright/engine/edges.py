@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gradwright import backends
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import RemovableHandle, Together
 from gradwright.engine.node import Node, Output
 from gradwright.engine.version import bump
 from gradwright.engine.view import refresh
-from gradwright.errors import kind
 
 
 class GradientEdge(NamedTuple):

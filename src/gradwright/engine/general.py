@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.generic import HERE
+from gradwright.base import dtypes
+from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import innermost, over
 from gradwright.engine.memory import shares, shows, writable
@@ -24,8 +26,7 @@ from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.numbers import number
 from gradwright.engine.view import mark_view, refresh
 from gradwright.engine.watch import computed, recorded, seen
-from gradwright.errors import kind, size
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 from gradwright.ops.shape import astype
 
 

@@ -18,16 +18,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gradwright import dtypes
 from gradwright.backends.quiet import as_user
-from gradwright.dtypes import LEGACY
+from gradwright.base import dtypes
+from gradwright.base.cpython.forks import lock
+from gradwright.base.dtypes import LEGACY
+from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.source_line import is_own
 from gradwright.engine.watch import seen
-from gradwright.errors import kind, size
-from gradwright.interpreter.forks import lock
 
 _number = itertools.count().__next__
 

@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.mode import Mode, now, switch
 from gradwright.engine.watch import drawing
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 
 _number = count().__next__
 

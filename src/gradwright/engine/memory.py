@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.generic import overlapping
 from gradwright.backends.steps import read
+from gradwright.base import dtypes
+from gradwright.base.cpython.at_once import Call, at_once, copying
+from gradwright.base.errors import size
 from gradwright.engine.levels import LevelArray
-from gradwright.errors import size
-from gradwright.interpreter.at_once import Call, at_once, copying
-from gradwright.op import table
+from gradwright.ops.declare import table
 
 
 class Memory:

@@ -17,7 +17,7 @@ class Mode(NamedTuple):
         records: whether operations on tensors that require grad are recorded.
         watches: what looks on (`gradwright.engine.watch.Watch`), newest last.
         listener: what hears of operands with history that are not recorded, inside a user's forward or backward
-            (`gradwright.guards`), or None.
+            (`gradwright.function.watched`), or None.
         inference: whether new tensors go without a version.
         interpreter: what operations are handed to instead of being computed, or None.
         quick: whether operations may take the quick way: nobody looks on, and nothing is to be read in another way.

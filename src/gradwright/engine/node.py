@@ -20,16 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.cpython.forks import lock
+from gradwright.base.cpython.references import alone, count
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
 from gradwright.engine.levels import varies
 from gradwright.engine.memory import OVERLAPS, is_kept, layout, overlaps, same, unwritten, write
 from gradwright.engine.strict import warn
 from gradwright.engine.version import mark
-from gradwright.errors import size
-from gradwright.interpreter.forks import lock
-from gradwright.interpreter.references import alone, count
 
 routing: ContextVar[Any] = ContextVar("routing", default=None)
 """In a pass that goes to given nodes: the nodes on the way to them, and they."""
@@ -270,7 +271,7 @@ class AccumulateGrad(Node):
             if kept:
                 old._counter[0] += 1
                 write(old, a + g)
-            else:  # both or none: see `gradwright.interpreter.at_once`
+            else:  # both or none: see `gradwright.base.cpython.at_once`
                 try:
                     old.array += g
                 except ValueError as e:

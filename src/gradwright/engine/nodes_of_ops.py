@@ -27,9 +27,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends import numpy as numpy_backend
-from gradwright.dtypes import LEGACY
+from gradwright.base import dtypes
+from gradwright.base.dtypes import LEGACY
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import current
 from gradwright.engine.memory import share_saved
@@ -39,8 +41,7 @@ from gradwright.engine.saved_hooks import raw
 from gradwright.engine.source_line import Place
 from gradwright.engine.untaken import untaken
 from gradwright.engine.version import written_at
-from gradwright.errors import size
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 from gradwright.ops.piecewise import switched
 from gradwright.ops.shape import sum_to
 

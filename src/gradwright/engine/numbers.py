@@ -5,10 +5,10 @@ from __future__ import annotations
 from inspect import CO_VARARGS
 from typing import Any
 
+from gradwright.base.cpython.frames import ASKING, file_of, frame
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import is_own
-from gradwright.errors import size
-from gradwright.interpreter.frames import ASKING, file_of, frame
 
 
 def number(function: str, argument: str, value: Any) -> Any:

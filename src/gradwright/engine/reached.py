@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.base.cpython.frames import frame
 from gradwright.engine.node import Bundle, Node, Output
-from gradwright.interpreter.frames import frame
 
 
 class Reached:

@@ -6,8 +6,8 @@ from bisect import bisect
 from heapq import heappop
 from typing import Any
 
+from gradwright.base.cpython.forks import lock
 from gradwright.engine.node import Node, ticket
-from gradwright.interpreter.forks import lock
 
 KEPT = 50
 _passes: list[tuple[int, int, int]] = []

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
 from gradwright.backends.quiet import as_user
+from gradwright.base import dtypes
+from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import inside, now, recording, resumed
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.watch import Watch
-from gradwright.errors import kind, size
 
 _disabled: ContextVar[str | None] = ContextVar("why saved-tensor hooks are disabled", default=None)
 

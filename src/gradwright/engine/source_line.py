@@ -9,7 +9,7 @@ import warnings
 from types import CodeType
 from typing import NamedTuple
 
-from gradwright.interpreter.frames import file_of, frame
+from gradwright.base.cpython.frames import file_of, frame
 
 _HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _OWN: dict[str, bool] = {}

@@ -9,9 +9,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradwright.backends import spectrum
+from gradwright.base.cpython.frames import file_of, frame
+from gradwright.base.errors import GradientWarning, StrictError
 from gradwright.engine.source_line import here
-from gradwright.errors import GradientWarning, StrictError
-from gradwright.interpreter.frames import file_of, frame
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 

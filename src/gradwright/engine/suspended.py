@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradwright.base.cpython.frames import is_suspended
 from gradwright.engine.mode import now, switch
 from gradwright.engine.source_line import Place
 from gradwright.engine.strict import warn
 from gradwright.engine.watch import Watch
-from gradwright.interpreter.frames import is_suspended
 
 
 class Suspended(Watch):

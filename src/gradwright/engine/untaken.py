@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.strict import warn
-from gradwright.errors import size
 
 
 class _Untaken(threading.local):

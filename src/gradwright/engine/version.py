@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from gradwright.base.cpython.forks import lock
+from gradwright.base.cpython.references import alone, count
 from gradwright.engine.source_line import Place, here
-from gradwright.interpreter.forks import lock
-from gradwright.interpreter.references import alone, count
 
 
 def bump(counter: list[Any], depth: int = 2) -> None:

@@ -15,6 +15,9 @@ from numpy import ndarray
 
 from gradwright import backends
 from gradwright.backends.steps import read
+from gradwright.base.cpython.at_once import Call, at_once
+from gradwright.base.cpython.references import count
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, further_inside, promote, reread, settle
 from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, overwriting, share, unwritten, writable
@@ -24,9 +27,6 @@ from gradwright.engine.nodes_of_ops import OpNode, recorder
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump, bump_all
 from gradwright.engine.watch import exchanged, recorded, writing
-from gradwright.errors import size
-from gradwright.interpreter.at_once import Call, at_once
-from gradwright.interpreter.references import count
 from gradwright.ops.index import restride, write_view
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from gradwright import backends
 from gradwright.backends.quiet import quietly
 from gradwright.engine.mode import now, switch
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 
 
 class Watch:

@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.apply import apply, unary
 from gradwright.engine.base import TensorBase
-from gradwright.errors import kind
 from gradwright.face import elementwise as e
 from gradwright.face.complex import view_as_complex, view_as_real
 from gradwright.face.forms import TAKES, alike, function, without_slope
+from gradwright.face.reading.common import beside
+from gradwright.face.reading.torch import number_as, older_form, result_type, tensor_arg, to_dtype
 from gradwright.face.reduce import norm
 from gradwright.face.returns import return_type
-from gradwright.op import Op
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
-from gradwright.reading.common import beside
-from gradwright.reading.torch import number_as, older_form, result_type, tensor_arg, to_dtype
+from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
-    from gradwright._typing import Binary, MantissaExponent, Number, Tensor
+    from gradwright.face.typing import Binary, MantissaExponent, Number, Tensor
 
 __all__ = [
     "addcdiv", "addcmul", "bitwise_left_shift", "bitwise_right_shift", "copysign", "deg2rad", "dist", "fix", "fmax",

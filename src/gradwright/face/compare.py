@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.ops import piecewise as _piecewise
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs  # a checker brings it
 
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "allclose", "equal", "is_floating_point", "is_tensor", "isclose", "numel",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.face import elementwise as e
+from gradwright.face.reading.torch import tensor_arg, to_dtype
 from gradwright.ops import complex as _complex
-from gradwright.reading.torch import tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "angle", "complex", "conj", "conj_physical", "imag", "is_complex", "isreal", "polar", "real", "resolve_conj",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
 from gradwright.backends.devices import chosen, place
 from gradwright.backends.numpy import namespace as xp
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
 from gradwright.face.memory_options import strided_only
+from gradwright.face.reading.torch import one_dim, tensor_arg
 from gradwright.face.reduce import sum as _sum
 from gradwright.face.shape import flatten, movedim
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import one_dim, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, TriangleIndices
+    from gradwright.face.typing import Tensor, TriangleIndices
 
 __all__ = [
     "diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "tril_indices", "triu", "triu_indices",

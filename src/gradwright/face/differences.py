@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import size as _text
 from gradwright.engine.base import TensorBase
-from gradwright.errors import size as _text
 from gradwright.face import reduce
 from gradwright.face.elementwise import logical_xor
 from gradwright.face.join import cat
+from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg
 from gradwright.face.scan import cumsum
 from gradwright.face.shape import clone
 from gradwright.face.views import narrow
-from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Dims, Number, Tensor
+    from gradwright.face.typing import Dims, Number, Tensor
 
 __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 

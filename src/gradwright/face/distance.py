@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.face.elementwise import where
+from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg
 from gradwright.face.reduce import norm
 from gradwright.face.shape import broadcast_shapes
 from gradwright.ops import distance as _distance
-from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["cdist", "dist", "renorm"]
 

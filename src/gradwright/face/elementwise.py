@@ -6,24 +6,32 @@ import builtins
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.apply import apply, apply_one, unary
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import followed
 from gradwright.engine.numbers import number
-from gradwright.errors import kind
 from gradwright.face.forms import alike, counting, floating, function, logical, operator
+from gradwright.face.reading.common import beside
+from gradwright.face.reading.torch import (
+    NUMBER,
+    number_as,
+    number_beside,
+    older_form,
+    result_type,
+    tensor_arg,
+    to_dtype,
+)
 from gradwright.ops import activation as _activation
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
-from gradwright.reading.common import beside
-from gradwright.reading.torch import NUMBER, number_as, number_beside, older_form, result_type, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Number, Tensor
+    from gradwright.face.typing import Number, Tensor
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.apply import apply, apply_one, binary, unary
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import operation, ticket
 from gradwright.engine.view import assign, refresh, unhooked
-from gradwright.errors import kind
-from gradwright.op import Op, Rule
+from gradwright.face.reading.torch import NUMBER, operands, tensor_arg, to_dtype
 from gradwright.ops import piecewise as _piecewise
+from gradwright.ops.declare import Op, Rule
 from gradwright.ops.shape import copy as _copy
-from gradwright.reading.torch import NUMBER, operands, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Binary, Property, Tensor, Unary
+    from gradwright.face.typing import Binary, Property, Tensor, Unary
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,7 +64,7 @@ class _Strangers:
 
 
 strangers = _Strangers()
-"""``strangers.ask`` lets operands that are no tensors have a say; `gradwright.methods.subclasses` sets it."""
+"""``strangers.ask`` lets operands that are no tensors have a say; `gradwright.face.methods.subclasses` sets it."""
 
 
 def alike(op: Op, *values: Any) -> list[Any]:
@@ -192,7 +192,7 @@ def inplace(function: F, short: Any = None) -> F:
     """The in-place form of a function: its result is written into its first argument, history and all.
 
     What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the
-    first time, works on a copy. ``short`` is the short way of it (see `gradwright.reading.overwrite`), which only
+    first time, works on a copy. ``short`` is the short way of it (see `gradwright.face.reading.overwrite`), which only
     single operations have.
     """
     composite = False
@@ -236,7 +236,7 @@ def attribute(function: Callable[[Any], Tensor], *, writable: bool = False) -> P
 
 
 def inplace_operator(method: Callable[..., Any], short: Any = None) -> Binary:
-    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.reading.overwrite`)."""
+    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.face.reading.overwrite`)."""
 
     def call(self: Any, other: Any) -> Any:
         if short is not None and short(self, other):

@@ -6,17 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.numbers import number
+from gradwright.face.reading.torch import tensor_arg, to_dtype
 from gradwright.face.returns import opaque, return_type
 from gradwright.face.shape import flatten, reshape
 from gradwright.ops import sets as _sets
-from gradwright.reading.torch import tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Histogram, HistogramDD, Ints, Tensor
+    from gradwright.face.typing import Histogram, HistogramDD, Ints, Tensor
 
 __all__ = ["histc", "histogram", "histogramdd"]
 

@@ -9,28 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.generic import HERE
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, followed
 from gradwright.engine.view import assign, unhooked
-from gradwright.errors import kind
-from gradwright.errors import size as _text
 from gradwright.face.forms import inplace
 from gradwright.face.join import stack
 from gradwright.face.keys import in_range, key_of, located, own_mask, shape_at, winning
-from gradwright.face.rearrange import constant_pad_nd
-from gradwright.face.shape import broadcast_shapes, broadcast_tensors, expand, flatten, reshape
-from gradwright.ops import index as _index
-from gradwright.ops import piecewise as _piecewise
-from gradwright.ops import scan as _scan
-from gradwright.ops import scatter as _scatter
-from gradwright.ops import sets as _sets
-from gradwright.ops import shape as _shape
-from gradwright.reading import overwrite
-from gradwright.reading.require import require, within
-from gradwright.reading.torch import (
+from gradwright.face.reading import overwrite
+from gradwright.face.reading.require import require, within
+from gradwright.face.reading.torch import (
     NUMBER,
     counted,
     number_as,
@@ -40,9 +33,17 @@ from gradwright.reading.torch import (
     tensor_arg,
     to_dtype,
 )
+from gradwright.face.rearrange import constant_pad_nd
+from gradwright.face.shape import broadcast_shapes, broadcast_tensors, expand, flatten, reshape
+from gradwright.ops import index as _index
+from gradwright.ops import piecewise as _piecewise
+from gradwright.ops import scan as _scan
+from gradwright.ops import scatter as _scatter
+from gradwright.ops import sets as _sets
+from gradwright.ops import shape as _shape
 
 if TYPE_CHECKING:
-    from gradwright._typing import Index, Number, Tensor, TensorLike
+    from gradwright.face.typing import Index, Number, Tensor, TensorLike
 
 __all__ = [
     "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "argwhere", "fill", "fill_", "index_put",

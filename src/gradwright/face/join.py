@@ -7,17 +7,14 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradwright import dtypes
 from gradwright.backends import differ, to_host
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply, joining
 from gradwright.engine.base import TensorBase
-from gradwright.errors import kind
-from gradwright.errors import size as _text
 from gradwright.face.memory_format import contiguous_format
-from gradwright.face.rearrange import atleast_1d, atleast_2d, atleast_3d, constant_pad_nd
-from gradwright.face.shape import expand, reshape
-from gradwright.ops import shape as _shape
-from gradwright.reading.torch import (
+from gradwright.face.reading.torch import (
     FIRST,
     numpy_names,
     one_dim,
@@ -27,9 +24,12 @@ from gradwright.reading.torch import (
     tensor_list,
     to_dtype,
 )
+from gradwright.face.rearrange import atleast_1d, atleast_2d, atleast_3d, constant_pad_nd
+from gradwright.face.shape import expand, reshape
+from gradwright.ops import shape as _shape
 
 if TYPE_CHECKING:
-    from gradwright._typing import Stacking, Tensor
+    from gradwright.face.typing import Stacking, Tensor
 
 __all__ = [
     "_chunk_cat", "block_diag", "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",

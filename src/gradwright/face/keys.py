@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.generic import HERE
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, below, followed
 from gradwright.engine.mode import PLAIN, now
-from gradwright.errors import kind
-from gradwright.errors import size as _text
+from gradwright.face.reading.require import require, within
+from gradwright.face.reading.torch import to_dtype
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.require import require, within
-from gradwright.reading.torch import to_dtype
 
 _PLAIN = (int, slice, type(None), type(...))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright.base.errors import kind
 from gradwright.engine.memory import layout as placed
-from gradwright.errors import kind
 
 __all__ = [
     "channels_last", "channels_last_3d", "contiguous_format", "jagged", "layout", "memory_format", "preserve_format",

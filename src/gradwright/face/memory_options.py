@@ -7,9 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypedDict
 
-from gradwright.errors import kind
+from gradwright.base.errors import kind
 from gradwright.face.memory_format import jagged, layout, sparse_coo, strided
-from gradwright.reading.keywords import unexpected
+from gradwright.face.reading.keywords import unexpected
 
 
 class Memory(TypedDict, total=False):
@@ -36,7 +36,7 @@ def strided_only(function: Callable[..., Any], memory: Any) -> None:
 
 def no_entries(shape: Any, **options: Any) -> Any:
     """A sparse tensor that is 0 everywhere."""
-    return import_module("gradwright.sparse.tensor").sparse_coo_tensor(shape, **options)  # not loaded with the rest
+    return import_module("gradwright.face.sparse.tensor").sparse_coo_tensor(shape, **options)  # not loaded with the rest
 
 
 def _layout(function: Callable[..., Any], memory: Any) -> layout:

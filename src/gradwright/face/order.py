@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any, overload
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
 from gradwright.engine.view import alias_of
+from gradwright.face.reading.torch import number_beside, numpy_names, one_dim, tensor_arg
 from gradwright.face.reduce import VALUES, nonempty, picked, zero_place
 from gradwright.face.returns import return_type
 from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.torch import number_beside, numpy_names, one_dim, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor, ValuesIndices
+    from gradwright.face.typing import Tensor, ValuesIndices
 
 __all__ = [
     "argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk",

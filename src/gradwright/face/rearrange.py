@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, cast
 
-from gradwright import dtypes
 from gradwright.backends.generic import HERE
+from gradwright.base import dtypes
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
-from gradwright.errors import size as _text
+from gradwright.face.reading.require import within
+from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg
 from gradwright.face.shape import expand, flatten, listed, reshape, transpose, unsqueeze
 from gradwright.ops import index as _index
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
-from gradwright.reading.require import within
-from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Dims, Ints, Number, Tensor, Unary
+    from gradwright.face.typing import Dims, Ints, Number, Tensor, Unary
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "constant_pad_nd", "flip", "fliplr", "flipud", "repeat_interleave",

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.numbers import number
 from gradwright.engine.view import alias_of
 from gradwright.face.elementwise import isnan, masked_fill, maximum, minimum, ne
+from gradwright.face.reading.common import named
+from gradwright.face.reading.torch import counted, dims, numpy_names, one_dim, tensor_arg, to_dtype
 from gradwright.face.returns import return_type
 from gradwright.face.shape import movedim, reshape
-from gradwright.op import Op
 from gradwright.ops import activation as _activation
 from gradwright.ops import decompose as _decompose
 from gradwright.ops import order as _order
 from gradwright.ops import reduce as _reduce
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.common import named
-from gradwright.reading.torch import counted, dims, numpy_names, one_dim, tensor_arg, to_dtype
+from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
-    from gradwright._typing import Dims, DType, Ints, MinMax, Tensor, ValuesIndices
+    from gradwright.face.typing import Dims, DType, Ints, MinMax, Tensor, ValuesIndices
 
 __all__ = [
     "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp", "max",

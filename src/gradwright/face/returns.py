@@ -9,7 +9,7 @@ from typing import Any
 
 from gradwright.engine.apply import apply
 from gradwright.face.forms import without_slope
-from gradwright.op import Op, op
+from gradwright.ops.declare import Op, op
 
 
 def return_type(name: str, *fields: str) -> Any:

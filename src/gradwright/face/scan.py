@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.apply import apply
 from gradwright.engine.view import alias_of
+from gradwright.face.reading.common import named
+from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg
 from gradwright.face.reduce import VALUES, inexact, widened, zero_place
 from gradwright.face.returns import return_type
-from gradwright.op import Op
 from gradwright.ops import order as _order
 from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.common import named
-from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
+from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
-    from gradwright._typing import DType, Tensor, ValuesIndices
+    from gradwright.face.typing import DType, Tensor, ValuesIndices
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 

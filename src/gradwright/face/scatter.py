@@ -6,25 +6,26 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.generic import HERE
+from gradwright.base import dtypes
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import followed
 from gradwright.engine.numbers import number
-from gradwright.errors import size as _text
 from gradwright.face.join import cat
 from gradwright.face.keys import lasting, winning
+from gradwright.face.reading.require import within
+from gradwright.face.reading.torch import counted, number_as, number_beside, numpy_names, one_dim, tensor_arg, to_dtype
 from gradwright.face.shape import expand, flatten, reshape
 from gradwright.ops import index as _index
 from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
-from gradwright.reading.require import within
-from gradwright.reading.torch import counted, number_as, number_beside, numpy_names, one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Number, Tensor
+    from gradwright.face.typing import Number, Tensor
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "index_reduce", "index_select", "scatter", "scatter_add",

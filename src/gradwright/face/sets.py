@@ -6,24 +6,25 @@ import itertools
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
-from gradwright.errors import kind
-from gradwright.errors import size as _text
 from gradwright.face.join import meshgrid, stack
+from gradwright.face.reading.common import beside
+from gradwright.face.reading.require import within
+from gradwright.face.reading.torch import NUMBER, numpy_names, one_dim, operands, tensor_arg, tensor_list, to_dtype
 from gradwright.face.returns import opaque
 from gradwright.face.scatter import index_select
 from gradwright.face.shape import flatten, movedim, reshape
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
-from gradwright.reading.common import beside
-from gradwright.reading.require import within
-from gradwright.reading.torch import NUMBER, numpy_names, one_dim, operands, tensor_arg, tensor_list, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Number, Tensor
+    from gradwright.face.typing import Number, Tensor
 
 __all__ = [
     "bincount", "bucketize", "cartesian_prod", "combinations", "isin", "searchsorted", "unique", "unique_consecutive",

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply_one, direct
 from gradwright.engine.memory import same, writable
 from gradwright.engine.view import alias_of, rearrange
-from gradwright.errors import size as _text
 from gradwright.face.complex import conj
 from gradwright.face.memory_format import order_like
+from gradwright.face.reading.torch import numpy_names, one_dim, one_name, sizes, tensor_arg
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import numpy_names, one_dim, one_name, sizes, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Dims, Ints, Listed, MemoryFormat, Tensor
+    from gradwright.face.typing import Dims, Ints, Listed, MemoryFormat, Tensor
 
 __all__ = [
     "adjoint", "broadcast_shapes", "broadcast_tensors", "broadcast_to",

@@ -8,17 +8,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.apply import apply, apply_one
-from gradwright.errors import kind
 from gradwright.face.elementwise import add, sub
 from gradwright.face.forms import alike, floating, function, without_slope
-from gradwright.op import Op
+from gradwright.face.reading.torch import tensor_arg, to_dtype
 from gradwright.ops import special as _special
-from gradwright.reading.torch import tensor_arg, to_dtype
+from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
-    from gradwright._typing import Binary, Number, Tensor, Unary
+    from gradwright.face.typing import Binary, Number, Tensor, Unary
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",

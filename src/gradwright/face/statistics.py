@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.face import elementwise, reduce
 from gradwright.face.complex import complex as make_complex
@@ -12,16 +13,16 @@ from gradwright.face.complex import conj, imag, real
 from gradwright.face.diagonal import diagonal
 from gradwright.face.elementwise import ceil, clamp, floor, isnan, sqrt, where
 from gradwright.face.order import sort
+from gradwright.face.reading.common import beside
+from gradwright.face.reading.require import require
+from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg
 from gradwright.face.scatter import gather
 from gradwright.face.shape import movedim, reshape, squeeze, transpose
-from gradwright.op import Op
 from gradwright.ops import reduce as _reduce
-from gradwright.reading.common import beside
-from gradwright.reading.require import require
-from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
+from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
-    from gradwright._typing import Dims, Number, Tensor
+    from gradwright.face.typing import Dims, Number, Tensor
 
 __all__ = ["corrcoef", "cov", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwright import dtypes
 from gradwright.backends import common
+from gradwright.base import dtypes
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray
@@ -19,19 +20,18 @@ from gradwright.engine.mode import inside, is_grad_enabled, is_inference_mode_en
 from gradwright.engine.node import AccumulateGrad, NotDifferentiable
 from gradwright.engine.version import bump
 from gradwright.engine.view import alias_of, check_history, check_tracked, show
-from gradwright.errors import size as _text
 from gradwright.face.diagonal import diagonal
 from gradwright.face.join import copied, split, split_with_sizes, unbind
 from gradwright.face.memory_format import contiguous_format, lies_in, order_of, preserve_format, suggested
+from gradwright.face.reading.torch import numpy_names, one_dim, sizes, tensor_arg
 from gradwright.face.shape import clone, expand, permute, rearranging, squeeze, t, transpose, unsqueeze, view
 from gradwright.function.ctx_attributes import replaced
-from gradwright.guards.in_backward import aside
+from gradwright.function.watched.in_backward import aside
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import numpy_names, one_dim, sizes, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import MemoryFormat, Tensor
+    from gradwright.face.typing import MemoryFormat, Tensor
 
 __all__ = [
     "alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "detach", "detach_copy",

@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
 from gradwright.backends.devices import chosen, place
 from gradwright.backends.numpy import namespace as xp
+from gradwright.base import dtypes
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
 from gradwright.face.memory_options import strided_only
 
 if TYPE_CHECKING:
-    from gradwright._typing import Window
+    from gradwright.face.typing import Window
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 

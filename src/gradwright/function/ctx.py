@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.quiet import as_user
-from gradwright.contract.declarations import Declaring, FunctionCtx, root
-from gradwright.contract.signature import lacks_return
+from gradwright.base import dtypes
+from gradwright.base.errors import MisfitGradient, kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
 from gradwright.engine.memory import share_saved
@@ -20,11 +20,12 @@ from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.strict import tell, warn
 from gradwright.engine.version import noted
-from gradwright.errors import MisfitGradient, kind, size
-from gradwright.guards.after_backward import check_cotangent, check_saved, own, own_tensors
-from gradwright.guards.in_backward import Guard
-from gradwright.guards.left_by_backward import LeftByBackward
-from gradwright.guards.replay import Replay, again
+from gradwright.function.contract.declarations import Declaring, FunctionCtx, root
+from gradwright.function.contract.signature import lacks_return
+from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
+from gradwright.function.watched.in_backward import Guard
+from gradwright.function.watched.left_by_backward import LeftByBackward
+from gradwright.function.watched.replay import Replay, again
 from gradwright.ops.shape import broadcasts
 
 

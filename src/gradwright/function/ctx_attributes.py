@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.reached import TENSORLESS, kept
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import layout
 from gradwright.engine.nodes_of_ops import modified, pack, unpack
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
+from gradwright.function.contract.reached import TENSORLESS, kept
 from gradwright.function.ctx import BackwardNode
-from gradwright.guards.after_backward import check_kept
+from gradwright.function.watched.after_backward import check_kept
 
 _DEPTH = 8
 """Lists in lists deeper than this are not looked into."""

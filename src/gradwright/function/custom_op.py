@@ -19,15 +19,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from gradwright import backends
-from gradwright.contract.containers import TENSOR, TENSORLESS, filled, parts, put_together, take_apart
-from gradwright.contract.declarations import pushing
-from gradwright.contract.surrogate import reason_of, surrogate
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.engine.mode import is_grad_enabled, now
 from gradwright.engine.nodes_of_ops import underived
+from gradwright.function.contract.containers import TENSOR, TENSORLESS, filled, parts, put_together, take_apart
+from gradwright.function.contract.declarations import pushing
+from gradwright.function.contract.surrogate import reason_of, surrogate
 from gradwright.function.function import Function, FunctionMeta
-from gradwright.op import Rule, declared
+from gradwright.ops.declare import Rule, declared
 from gradwright.ops.shape import sum_to
 
 P = ParamSpec("P")

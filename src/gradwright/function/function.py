@@ -24,10 +24,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy import ndarray
 
-from gradwright.contract import signature
-from gradwright.contract.containers import TENSORLESS, holds_tensors
-from gradwright.contract.declarations import Declarations, root
-from gradwright.contract.surrogate import declared
 from gradwright.engine import watch
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import of_arguments, settle
@@ -36,14 +32,18 @@ from gradwright.engine.node import ticket
 from gradwright.engine.version import noted
 from gradwright.engine.view import refresh
 from gradwright.function import of_containers
+from gradwright.function.contract import signature
+from gradwright.function.contract.containers import TENSORLESS, holds_tensors
+from gradwright.function.contract.declarations import Declarations, root
+from gradwright.function.contract.surrogate import declared
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.outputs import recorded, unrecorded
 from gradwright.function.reserved import check_names
-from gradwright.guards.in_forward import inside
-from gradwright.guards.outside_ctx import UNREAD
+from gradwright.function.watched.in_forward import inside
+from gradwright.function.watched.outside_ctx import UNREAD
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 _new = object.__new__
 heard: Callable[[Any, tuple[Any, ...]], Any] | None = None

@@ -11,9 +11,9 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from gradwright.contract.containers import TENSORLESS, Tree, answers, paths, put_together, shaped, take_apart
-from gradwright.contract.declarations import root
 from gradwright.engine.base import TensorBase
+from gradwright.function.contract.containers import TENSORLESS, Tree, answers, paths, put_together, shaped, take_apart
+from gradwright.function.contract.declarations import root
 from gradwright.function.ctx import BackwardNode
 
 

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright.contract.containers import among, only_tensors
-from gradwright.contract.reached import kept, reachable
-from gradwright.contract.signature import lacks_return
+from gradwright.base import dtypes
+from gradwright.base.cpython.references import alone, count
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import layout, same, share, unwritten
 from gradwright.engine.mode import now
@@ -25,11 +24,12 @@ from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.strict import warn
 from gradwright.engine.version import bump, is_held, written_at
 from gradwright.engine.view import View, check_writable, rebase
-from gradwright.errors import kind
 from gradwright.function import ctx_attributes, of_containers
-from gradwright.guards import replay
-from gradwright.guards.in_forward import Inside
-from gradwright.interpreter.references import alone, count
+from gradwright.function.contract.containers import among, only_tensors
+from gradwright.function.contract.reached import kept, reachable
+from gradwright.function.contract.signature import lacks_return
+from gradwright.function.watched import replay
+from gradwright.function.watched.in_forward import Inside
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright import backends, dtypes
-from gradwright.contract.containers import TENSOR, Tree, answers, put_together, shaped, take_apart
-from gradwright.contract.declarations import pushing, root
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.cpython.at_once import having
+from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
-from gradwright.errors import kind, size
+from gradwright.function.contract.containers import TENSOR, Tree, answers, put_together, shaped, take_apart
+from gradwright.function.contract.declarations import pushing, root
 from gradwright.function.of_containers import flat
-from gradwright.interpreter.at_once import having
 
 
 def pushforward(function: Callable[..., Any], inputs: TensorBase | tuple[Any, ...],

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later as _later
+from gradwright.base.later import later as _later
+from gradwright.face.reading.keywords import told_keywords as _told_keywords
 from gradwright.nn import functional, init, utils
 from gradwright.nn.container import ModuleDict, ModuleList, Sequential
 from gradwright.nn.layer import own_init as _own_init
@@ -145,7 +146,6 @@ from gradwright.nn.modules.transformer import (
 from gradwright.nn.parallel import DataParallel
 from gradwright.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from gradwright.nn.parameters import ParameterDict, ParameterList
-from gradwright.reading.keywords import told_keywords as _told_keywords
 
 __all__ = [
     "functional", "init", "utils",

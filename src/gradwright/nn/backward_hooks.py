@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from gradwright.engine.hooks import fitting, title
 from gradwright.engine.mode import is_grad_enabled
+from gradwright.face.tensor import Tensor
 from gradwright.function.function import Function
-from gradwright.tensor import Tensor
 
 
 class BackwardHookFunction(Function):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, TypeVar
 
-from gradwright.tensor import Tensor
+from gradwright.face.tensor import Tensor
 
 T = TypeVar("T")
 _size_any_t: TypeAlias = int | tuple[int, ...]

@@ -13,7 +13,7 @@ from gradwright.nn.module import Module
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultTypeVar  # a checker's own, which need not be installed
 
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
     Item_co = DefaultTypeVar("Item_co", bound=Module, covariant=True, default=Module)
 else:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
-from gradwright import creation, dtypes
 from gradwright.backends.devices import CPU, cuda, place
+from gradwright.base import dtypes
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import creation
+from gradwright.face.reading.torch import destination
 from gradwright.nn.parameter import is_lazy
 from gradwright.nn.tree import Tree
-from gradwright.reading.torch import destination
 
 
 class Converted(Tree):

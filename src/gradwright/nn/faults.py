@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright.errors import kind
-from gradwright.tensor import Tensor
+from gradwright.base.errors import kind
+from gradwright.face.tensor import Tensor
 
 FAULTS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError, AttributeError)
 """What a wrong argument makes a layer raise."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import creation
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad, inference_mode
 from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
+from gradwright.face import creation
 from gradwright.nn import functional as F
 
 if TYPE_CHECKING:
-    from gradwright._typing import ByInput, ByWeight
+    from gradwright.face.typing import ByInput, ByWeight
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 

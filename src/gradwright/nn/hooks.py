@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
+from gradwright.base.cpython.forks import lock
 from gradwright.engine.hooks import Registry as HookRegistry
 from gradwright.engine.hooks import RemovableHandle, add
 from gradwright.engine.strict import warn
-from gradwright.interpreter.forks import lock
 from gradwright.nn.backward_hooks import Backward, at_the_last
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.registry import Registry

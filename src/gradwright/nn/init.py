@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradwright import creation, linalg, random
+from gradwright.base.later import later
 from gradwright.engine.grad_mode import no_grad
-from gradwright.later import later
+from gradwright.face import creation, linalg, random
 
 if TYPE_CHECKING:
-    from gradwright._typing import Generator, Tensor
+    from gradwright.face.typing import Generator, Tensor
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",

@@ -17,7 +17,7 @@ from gradwright.nn.registry import Registry, extra
 from gradwright.nn.state import State
 
 if TYPE_CHECKING:
-    from gradwright._typing import Forwards
+    from gradwright.face.typing import Forwards
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,7 +101,7 @@ class Module(State, Converted):
 
     def compile(self, **options: Any) -> None:
         """Let its calls be compiled from now on: `gradwright.compile` in place, with the same options."""
-        import_module("gradwright.transform.program.compile").compile_in_place(self, **options)  # which takes a while
+        import_module("gradwright.compilation.compile").compile_in_place(self, **options)  # which takes a while
 
     # -- modes --
 

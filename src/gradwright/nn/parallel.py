@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradwright.absent import Absent
+from gradwright.base.absent import Absent
 from gradwright.nn.module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

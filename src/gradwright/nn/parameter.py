@@ -8,16 +8,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from gradwright import creation, dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
+from gradwright.base.later import later
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
-from gradwright.errors import kind
-from gradwright.later import later
-from gradwright.methods.subclasses import _disabled_torch_function_impl
-from gradwright.tensor import Tensor
+from gradwright.face import creation
+from gradwright.face.methods.subclasses import _disabled_torch_function_impl
+from gradwright.face.tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType
+    from gradwright.face.typing import DeviceLike, DType
 
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
@@ -266,7 +267,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 def is_sparse(value: object) -> bool:
     """Whether it is a `sparse.SparseTensor`, which is no `Tensor`; there is none before its module is imported."""
-    module = sys.modules.get("gradwright.sparse.tensor")
+    module = sys.modules.get("gradwright.face.sparse.tensor")
     return module is not None and isinstance(value, module.SparseTensor)
 
 

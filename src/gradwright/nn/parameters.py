@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Self
 
+from gradwright.face.tensor import Tensor
 from gradwright.nn.container import pairs, position
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
-from gradwright.tensor import Tensor
 
 
 class _Holder(Module):

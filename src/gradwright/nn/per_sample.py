@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright.contract.trees import tree_map
+from gradwright.face.tensor import Tensor
+from gradwright.function.contract.trees import tree_map
 from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.nn.stateless import functional_call
-from gradwright.tensor import Tensor
 from gradwright.transform.reverse import grad
 from gradwright.transform.vmap import vmap
 

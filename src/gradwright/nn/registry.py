@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gradwright.face.tensor import Tensor
 from gradwright.nn.parameter import Buffer, Parameter, is_sparse
-from gradwright.tensor import Tensor
 
 _BEGIN = ", which begins every subclass's: super().__init__()"
 

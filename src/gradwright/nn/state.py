@@ -8,12 +8,12 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face.tensor import Tensor
+from gradwright.face.xp.creation import from_dlpack
 from gradwright.nn.hooks import Hooked
 from gradwright.nn.parameter import Parameter, is_lazy, is_sparse
 from gradwright.nn.ties import ties, warn_of_ties
 from gradwright.nn.tree import Tree
-from gradwright.tensor import Tensor
-from gradwright.xp.creation import from_dlpack
 
 _EXTRA = "_extra_state"
 

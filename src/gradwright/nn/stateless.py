@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from gradwright.base.errors import kind
 from gradwright.engine.strict import warn
-from gradwright.errors import kind
+from gradwright.face.tensor import Tensor
+from gradwright.face.xp import stack
 from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
-from gradwright.tensor import Tensor
-from gradwright.xp import stack
 
 _MISSING: Any = object()
 
 
 if TYPE_CHECKING:
-    from gradwright._typing import Forwards
+    from gradwright.face.typing import Forwards
 
 M = TypeVar("M", bound=Module)
 R = TypeVar("R")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from gradwright.face.tensor import Tensor
 from gradwright.nn.parameter import Parameter
 from gradwright.nn.registry import Registry
-from gradwright.tensor import Tensor
 
 
 class Tree(Registry):

@@ -1,6 +1,5 @@
 """Every operation, one module a family. A formula knows only `xp`; see `gradwright.op` for how one is declared."""
 
-from gradwright.op import table
 from gradwright.ops import (
     activation,
     arithmetic,
@@ -27,6 +26,7 @@ from gradwright.ops import (
     solve,
     special,
 )
+from gradwright.ops.declare import table
 
 __all__ = [
     "activation", "arithmetic", "complex", "conv", "decompose", "distance", "elementary", "fft", "index", "linalg",

@@ -5,7 +5,7 @@ At a kink each takes the slope that PyTorch takes; the docstring says which. Whe
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.piecewise import unless
 from gradwright.ops.shape import sum_to
 

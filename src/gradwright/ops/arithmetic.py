@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import real_part
+from gradwright.ops.declare import A, Sample, builtin
 
 _PAIR = [Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A(2, 3))]
 _POSITIVE_SECOND = [Sample(A(3, 4), A(3, 4, low=0.5)), Sample(A(3, 1), A(4, low=0.5)), Sample(A(), A(2, low=0.5))]

@@ -5,7 +5,7 @@ A cotangent g stands for dL = Re(conj(g) dy), so that a real loss goes down alon
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.shape import sum_to
 
 _COMPLEX = [Sample(A(3, 4, complex=True)), Sample(A(complex=True))]

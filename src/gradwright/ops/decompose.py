@@ -12,8 +12,8 @@ tests/ops/test_decompose.py makes the checks that do fit.
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin, op
 from gradwright.ops.complex import is_complex, real_part
+from gradwright.ops.declare import A, Sample, builtin, op
 from gradwright.ops.index import undiagonal
 from gradwright.ops.linalg import adjoint, transposed
 from gradwright.ops.solve import solve, solve_triangular

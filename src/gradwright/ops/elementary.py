@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.piecewise import unless
 
 _LOG2, _LOG10 = 0.6931471805599453, 2.302585092994046

@@ -7,8 +7,8 @@ the other direction with the same factor.
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
+from gradwright.ops.declare import A, Sample, builtin
 
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 _DIRECTIONS = [{"norm": norm, "forward": forward} for norm, forward in (("backward", True), ("ortho", False))]

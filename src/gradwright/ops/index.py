@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradwright.backends.generic import HERE, overlapping, within
 from gradwright.backends.steps import chain, read
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.shape import permute_dims
 
 _VIEWS = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.shape import sum_to
 
 _PRODUCTS = [

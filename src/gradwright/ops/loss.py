@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.activation import hardtanh, log1p_exp, log_sum, sigmoid, softmax
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.reduce import count
 from gradwright.ops.scatter import pick, scatter_add
 

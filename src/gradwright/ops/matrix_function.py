@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import pairwise, product
 from operator import mul
 
-from gradwright.op import op
+from gradwright.ops.declare import op
 from gradwright.ops.linalg import adjoint
 
 _TWO = ((0.5 - 12**-0.5, 0.5), (0.5 + 12**-0.5, 0.5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.reduce import count
 
 _GROUPS = [Sample(A(3, 4), axis=(1,), eps=1e-5), Sample(A(2, 3, 2), axis=(0, 2), eps=0.1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.reduce import kept
 
 _APART = [

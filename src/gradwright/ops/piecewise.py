@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradwright.op import A, Sample, builtin, op
 from gradwright.ops.complex import is_complex
+from gradwright.ops.declare import A, Sample, builtin, op
 
 
 def unless(xp, condition, g):

@@ -10,7 +10,7 @@ from functools import reduce
 from math import prod
 
 from gradwright.backends.windows import Lattice
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 
 _LINE = Lattice((3,), (2,), (1,), ((1, 1),))
 _PLANE = Lattice((2, 2), (1, 2), (2, 1), ((0, 1), (1, -1)))

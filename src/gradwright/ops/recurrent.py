@@ -6,7 +6,7 @@ contributes, and an activation follows; `gru_state`, after `gru_advance`, makes 
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 
 
 @builtin(node="AddmmBackward0", samples=[Sample(A(3, 4), A(3, 2), A(4, 2))])

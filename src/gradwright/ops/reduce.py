@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod as product
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.arithmetic import power
 from gradwright.ops.complex import is_complex, real_part
+from gradwright.ops.declare import A, Sample, builtin
 
 _AXES = [
     Sample(A(3, 4), axis=None, keepdims=False),

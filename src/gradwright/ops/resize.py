@@ -7,8 +7,8 @@ from functools import reduce
 from math import prod
 from operator import add
 
-from gradwright.interpreter.forks import cached_property
-from gradwright.op import A, Sample, builtin
+from gradwright.base.cpython.forks import cached_property
+from gradwright.ops.declare import A, Sample, builtin
 
 _DENSE = 32
 """A matrix product is the quicker way for an axis shorter than this many times the number of taps."""

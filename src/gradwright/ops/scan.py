@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from math import prod
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.elementary import logaddexp
 
 _LINES = [Sample(A(3, 4), axis=0), Sample(A(3, 5), axis=1), Sample(A(1), axis=0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from gradwright.backends.generic import HERE
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.index import unindex
 
 _INDEX = A(values=[[0, 1], [2, 2], [1, 3]])

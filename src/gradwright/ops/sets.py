@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 
 
 @builtin(several=True, complex="general", samples=[Sample(A(values=[[0.0, 1.0], [2.0, 0.0]]))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import accumulate
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 
 
 @builtin(kind="view", node="ViewBackward0", samples=[Sample(A(3, 4), shape=(2, 6)), Sample(A(1), shape=())])

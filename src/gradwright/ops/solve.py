@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.linalg import adjoint, transposed
 from gradwright.ops.shape import sum_to
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gradwright.op import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.piecewise import unless
 
 _REAL = [Sample(A(3, 4)), Sample(A())]

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
+from gradwright.face.reading.keywords import told_keywords
 from gradwright.optim import lr_scheduler
 from gradwright.optim.adafactor import Adafactor
 from gradwright.optim.adagrad import Adadelta, Adagrad, RMSprop, Rprop
@@ -12,7 +13,6 @@ from gradwright.optim.muon import Muon
 from gradwright.optim.optimizer import Optimizer
 from gradwright.optim.sgd import ASGD, SGD
 from gradwright.optim.sparse_adam import SparseAdam
-from gradwright.reading.keywords import told_keywords
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any
 
-from gradwright.dtypes import finfo
+from gradwright.base.dtypes import finfo
+from gradwright.face.tensor import Tensor
 from gradwright.optim.rules import Ruled, average
-from gradwright.tensor import Tensor
 
 
 class Adafactor(Ruled):

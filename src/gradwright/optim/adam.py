@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gradwright.face.tensor import Tensor
 from gradwright.optim.fused import Fused
 from gradwright.optim.optimizer import check, check_kind
 from gradwright.optim.rules import average
-from gradwright.tensor import Tensor
 
 
 class Adam(Fused):

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from gradwright import dtypes
 from gradwright.backends import namespace
 from gradwright.backends.fused import Memory, is_large, is_numpy, sharing
 from gradwright.backends.in_place import InPlace
+from gradwright.base import dtypes
+from gradwright.base.cpython.at_once import at_once
 from gradwright.engine import mode
 from gradwright.engine.base import wrap
 from gradwright.engine.grad_mode import no_grad
@@ -24,7 +25,6 @@ from gradwright.engine.memory import writable
 from gradwright.engine.version import bump_all
 from gradwright.engine.view import check_writable
 from gradwright.engine.watch import used
-from gradwright.interpreter.at_once import at_once
 from gradwright.optim.rules import Ruled, check_state, number_dtype, plain, start_of, whole
 
 

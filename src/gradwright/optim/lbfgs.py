@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from gradwright.creation import zeros_like
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.face.complex import view_as_real
+from gradwright.face.creation import zeros_like
 from gradwright.face.join import cat, split
 from gradwright.optim.idle import warn_if_idle
 from gradwright.optim.optimizer import Optimizer, check, number
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 R = TypeVar("R")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradwright.errors import size
+from gradwright.base.errors import size
+from gradwright.face.tensor import Tensor
 from gradwright.optim.rules import Ruled, average
-from gradwright.tensor import Tensor
 
 
 class Muon(Ruled):

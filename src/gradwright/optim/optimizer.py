@@ -13,14 +13,14 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gradwright.backends.quiet import quietly
-from gradwright.creation import as_tensor
+from gradwright.base.errors import kind
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.hooks import Registry, RemovableHandle, add
 from gradwright.engine.mode import inside, resumed
 from gradwright.engine.watch import used
-from gradwright.errors import kind
+from gradwright.face.creation import as_tensor
+from gradwright.face.tensor import Tensor
 from gradwright.optim.idle import Uncaptured, nodes_made, warn_if_idle
-from gradwright.tensor import Tensor
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 _before_any_step, _after_any_step = Registry(), Registry()

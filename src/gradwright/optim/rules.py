@@ -12,14 +12,15 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from gradwright import dtypes, xp
 from gradwright.backends.devices import device_of
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.view import assign_all
 from gradwright.engine.watch import setting, used
-from gradwright.errors import size
+from gradwright.face import xp
+from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import Stepping, number
-from gradwright.tensor import Tensor
 
 _FORMS = {bool, tuple, type(None)}
 

@@ -10,7 +10,7 @@ from gradwright.optim.optimizer import check, check_kind
 from gradwright.optim.rules import average
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class SGD(Fused):

@@ -9,7 +9,7 @@ from gradwright.optim.optimizer import check
 from gradwright.optim.rules import Ruled, average
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class SparseAdam(Ruled):

@@ -7,16 +7,16 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradwright.creation import tensor
+from gradwright.base.later import later
 from gradwright.engine.grad_mode import no_grad
-from gradwright.later import later
+from gradwright.face.creation import tensor
 from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.optim.lr_scheduler import LRScheduler
 from gradwright.optim.optimizer import Optimizer
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike
+    from gradwright.face.typing import DeviceLike
 
 __all__ = [
     "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",

@@ -7,8 +7,8 @@ safetensors format itself, with checksums) and `atomic` (a file takes the old on
 
 from typing import TYPE_CHECKING
 
-from gradwright.errors import FileError
-from gradwright.later import later
+from gradwright.base.errors import FileError
+from gradwright.base.later import later
 from gradwright.serialization.public import load, save
 
 __all__ = ["FileError", "load", "save"]

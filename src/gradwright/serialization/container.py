@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright.errors import FileError
+from gradwright.base import dtypes
+from gradwright.base.errors import FileError
 
 DTYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",

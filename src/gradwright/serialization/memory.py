@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
 from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, device
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, warn_of_lost_history, wrap
 from gradwright.engine.memory import layout
-from gradwright.errors import kind
+from gradwright.face.tensor import Tensor
 from gradwright.nn.parameter import Buffer, Parameter, is_lazy
-from gradwright.tensor import Tensor
 
 _PATIENCE: Any = 1000  # of NumPy, which can take very long to tell whether two strided arrays have an element in common
 _CLASSES = {"Tensor": Tensor, "Parameter": Parameter, "Buffer": Buffer}

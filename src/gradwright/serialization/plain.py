@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
 from gradwright.backends.devices import device
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase
-from gradwright.errors import kind
 from gradwright.nn.parameter import is_sparse
 from gradwright.serialization.memory import Store, check
 

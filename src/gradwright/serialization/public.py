@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from gradwright.backends.devices import device, place
+from gradwright.base.errors import FileError
 from gradwright.engine.base import wrap
-from gradwright.errors import FileError
 from gradwright.serialization.atomic import replacing
 from gradwright.serialization.container import json_of, read, write
 from gradwright.serialization.memory import restore
 from gradwright.serialization.plain import Writer, data_of
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike
+    from gradwright.face.typing import DeviceLike
 
 _VERSION = 1
 

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright import dtypes
-from gradwright.contract.trees import TreeSpec, named, tree_flatten, tree_leaves_with_path
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import LevelArray, settle
 from gradwright.engine.view import refresh
-from gradwright.errors import kind
+from gradwright.function.contract.trees import TreeSpec, named, tree_flatten, tree_leaves_with_path
 
 
 def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:

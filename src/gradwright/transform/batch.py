@@ -20,7 +20,7 @@ from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import inside, resumed
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import drawing
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.batching import batched
 from gradwright.transform.draws import Draws, refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import Inputs, differentiable, flatten, mapped, outputs, path_of, settled, with_aux
 from gradwright.transform.tangent import Tangents

@@ -17,19 +17,19 @@ from contextvars import ContextVar
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import kind, size
 from gradwright.engine.apply import apply_one
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import settle
 from gradwright.engine.mode import now, switch
 from gradwright.engine.view import refresh
-from gradwright.errors import kind, size
 from gradwright.ops.shape import alias
 from gradwright.transform.moved import halted
 from gradwright.transform.tangent import Dual, Tangents
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class Duals(Tangents):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import inference_mode
@@ -31,7 +32,7 @@ from gradwright.transform.jacobians import bases
 from gradwright.transform.transpose import zeros
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 In = TypeVar("In", bound="Tensor | tuple[Tensor, ...]")
 Out = TypeVar("Out", bound="Tensor | tuple[Tensor, ...]")

@@ -10,7 +10,7 @@ from gradwright.engine.levels import LevelArray
 from gradwright.transform.arguments import like, mapped
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

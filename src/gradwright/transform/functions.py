@@ -15,14 +15,14 @@ from contextlib import nullcontext
 from typing import Any
 
 from gradwright.backends.generator import shared
-from gradwright.contract.containers import take_apart
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now, switch
+from gradwright.function.contract.containers import take_apart
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.ctx_attributes import replace_saved
-from gradwright.guards import outside_ctx
-from gradwright.guards.rerun import as_it_was
+from gradwright.function.watched import outside_ctx
+from gradwright.function.watched.rerun import as_it_was
 
 
 class Again:

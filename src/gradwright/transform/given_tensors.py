@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray
-from gradwright.errors import size
 from gradwright.ops.shape import alias
 from gradwright.transform.transpose import zeros
 

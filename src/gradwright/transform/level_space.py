@@ -6,8 +6,9 @@ import operator
 from functools import partial
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.devices import CPU
+from gradwright.base import dtypes
 from gradwright.engine.base import wrap
 from gradwright.engine.levels import LevelArray, as_tensor, below, taken_from
 

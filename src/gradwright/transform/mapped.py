@@ -13,8 +13,6 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
 
-from gradwright.contract.containers import TENSOR, TENSORLESS, Tree, holds_tensors, put_together, shaped, take_apart
-from gradwright.contract.trees import broadcast_to_and_flatten, tree_flatten, tree_structure
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
@@ -23,6 +21,16 @@ from gradwright.engine.levels import followed
 from gradwright.engine.mode import is_grad_enabled, now, switch
 from gradwright.engine.strict import warn
 from gradwright.function import of_containers
+from gradwright.function.contract.containers import (
+    TENSOR,
+    TENSORLESS,
+    Tree,
+    holds_tensors,
+    put_together,
+    shaped,
+    take_apart,
+)
+from gradwright.function.contract.trees import broadcast_to_and_flatten, tree_flatten, tree_structure
 from gradwright.function.function import Function
 from gradwright.ops.shape import stack
 from gradwright.transform.arguments import differentiable

@@ -13,18 +13,19 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
-from gradwright import backends, dtypes
-from gradwright.contract.containers import put_together, take_apart
-from gradwright.contract.reached import reachable
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.levels import latest, of_arguments
 from gradwright.engine.mode import inside, now, recording, resumed
+from gradwright.function.contract.containers import put_together, take_apart
+from gradwright.function.contract.reached import reachable
 from gradwright.function.outputs import unrecorded
 from gradwright.function.pushforward import begun, finished
-from gradwright.guards import outside_ctx
+from gradwright.function.watched import outside_ctx
 from gradwright.ops.shape import alias
 from gradwright.ops.shape import copy as copied
 from gradwright.transform.arguments import differentiable

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.engine.apply import apply
-from gradwright.op import Op, Rule
+from gradwright.ops.declare import Op, Rule
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Any, dict[str, Any]], Any]
 """From values, their tangents, the result and the static arguments to the tangent of the result."""

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ParamSpec
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine import calls
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
@@ -24,7 +25,6 @@ from gradwright.engine.mode import Mode, inside, now, recording, resumed, switch
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import is_severed, refresh
-from gradwright.errors import kind
 from gradwright.ops.shape import alias
 from gradwright.transform.arguments import (
     Inputs,

@@ -15,7 +15,7 @@ from functools import partial, reduce
 from typing import Any
 
 from gradwright.engine.apply import apply
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 from gradwright.transform.transpose import zeros
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.levels import below
 from gradwright.engine.mode import inside, recording, resumed

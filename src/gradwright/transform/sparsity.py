@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwright import backends
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, below
 from gradwright.engine.mode import inside, recording, resumed
-from gradwright.errors import kind
 from gradwright.transform.arguments import Inputs, no_complex
 from gradwright.transform.colouring import Indices, apart, star
 from gradwright.transform.forward import jvp

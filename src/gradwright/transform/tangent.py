@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
-from gradwright.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.levels import Level, LevelArray, promote
@@ -26,7 +26,8 @@ from gradwright.engine.memory import is_kept, layout, overlaps
 from gradwright.engine.mode import now
 from gradwright.engine.view import View
 from gradwright.function import of_containers
-from gradwright.op import Op, Rule, table
+from gradwright.function.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
+from gradwright.ops.declare import Op, Rule, table
 from gradwright.ops.shape import sum_to
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.arguments import differentiable

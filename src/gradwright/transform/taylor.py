@@ -12,14 +12,14 @@ from functools import cache, partial
 from math import factorial
 from typing import Any
 
-from gradwright import dtypes
-from gradwright.contract.containers import put_together, take_apart
-from gradwright.contract.trees import named, tree_flatten, tree_leaves_with_path
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.mode import now, switch
-from gradwright.errors import kind
-from gradwright.op import Op
+from gradwright.function.contract.containers import put_together, take_apart
+from gradwright.function.contract.trees import named, tree_flatten, tree_leaves_with_path
+from gradwright.ops.declare import Op
 from gradwright.transform import series as rules
 from gradwright.transform.arguments import differentiable, mapped, settled
 from gradwright.transform.functions import at_level

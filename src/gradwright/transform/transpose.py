@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.backward import reaches
 from gradwright.engine.base import ticket, wrap
 from gradwright.engine.calls import grad

@@ -9,13 +9,14 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.mode import inside, resumed
 from gradwright.engine.strict import warn
-from gradwright.errors import kind
 
 P = ParamSpec("P")
 

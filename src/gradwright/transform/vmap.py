@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, ParamSpec, TypeVar
 
-from gradwright.contract.trees import (
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase
+from gradwright.function.contract.trees import (
     TreeSpec,
     broadcast_to_and_flatten,
     named,
@@ -15,8 +17,6 @@ from gradwright.contract.trees import (
     tree_leaves_with_path,
     tree_structure,
 )
-from gradwright.engine.apply import apply
-from gradwright.engine.base import TensorBase
 from gradwright.ops.shape import concat, permute_dims
 from gradwright.transform.arguments import settled
 from gradwright.transform.batch import Batches, refuse

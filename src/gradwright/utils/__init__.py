@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 from gradwright.utils import checkpoint as checkpoint
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Trees of values, under PyTorch's names. No code lies here."""
 
-from gradwright.contract.tree_nodes import (
+from gradwright.function.contract.tree_nodes import (
     SUPPORTED_NODES,
     ConstantNode,
     GetAttrKey,
@@ -21,14 +21,14 @@ from gradwright.contract.tree_nodes import (
     register_dataclass,
     register_pytree_node,
 )
-from gradwright.contract.tree_text import (
+from gradwright.function.contract.tree_text import (
     pytree_to_str,
     str_to_pytree,
     treespec_dumps,
     treespec_loads,
     treespec_pprint,
 )
-from gradwright.contract.trees import (
+from gradwright.function.contract.trees import (
     LeafSpec,
     TreeSpec,
     arg_tree_leaves,
@@ -56,8 +56,8 @@ from gradwright.contract.trees import (
     treespec_leaf,
     treespec_tuple,
 )
-from gradwright.contract.trees import TreeSpec as PyTreeSpec
-from gradwright.contract.trees import broadcast_to_and_flatten as _broadcast_to_and_flatten
+from gradwright.function.contract.trees import TreeSpec as PyTreeSpec
+from gradwright.function.contract.trees import broadcast_to_and_flatten as _broadcast_to_and_flatten
 
 __all__ = [
     "SUPPORTED_NODES", "ConstantNode", "GetAttrKey", "LeafSpec", "MappingKey", "NodeDef", "PyTreeSpec", "SequenceKey",

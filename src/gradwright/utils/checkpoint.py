@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gradwright.contract.once_differentiable import once_differentiable
+from gradwright.base.later import later
 from gradwright.engine import calls
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
@@ -22,8 +22,8 @@ from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.mode import is_grad_enabled, now, switch
 from gradwright.engine.source_line import here
 from gradwright.engine.strict import tell
+from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.function import Function
-from gradwright.later import later
 from gradwright.nn.container import Sequential
 from gradwright.utils.old_checkpoint import (
     CheckpointPolicy,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase
-from gradwright.errors import kind
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:

@@ -14,7 +14,8 @@ from threading import RLock
 from typing import Any
 
 from gradwright.backends.quiet import as_user
-from gradwright.dtypes import Size, of
+from gradwright.base.cpython.forks import in_child
+from gradwright.base.dtypes import Size, of
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.mode import now, switch
@@ -23,7 +24,6 @@ from gradwright.engine.nodes_of_ops import pack, unpack
 from gradwright.engine.saved_hooks import Entry, Packing
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch, recorded
-from gradwright.interpreter.forks import in_child
 from gradwright.utils.surroundings import Surroundings
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.reached import TENSORLESS, Spot, is_users, joined, names_in, spots, within, written_in
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import content, is_kept, owner, root, unwritten, whole
 from gradwright.engine.node import AccumulateGrad, ticket
@@ -26,9 +26,9 @@ from gradwright.engine.source_line import Place, here
 from gradwright.engine.strict import warn
 from gradwright.engine.version import noted, rewind, written_at
 from gradwright.engine.watch import Watch
-from gradwright.errors import size
-from gradwright.guards.random_sources import streams
-from gradwright.guards.rerun import as_it_was
+from gradwright.function.contract.reached import TENSORLESS, Spot, is_users, joined, names_in, spots, within, written_in
+from gradwright.function.watched.random_sources import streams
+from gradwright.function.watched.rerun import as_it_was
 from gradwright.nn.module import Module
 
 _NUMBERS = (bool, int, float, complex, str)

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright.contract.trees import tree_flatten
+from gradwright.base import dtypes
+from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.pages.shown import Shown
+from gradwright.function.contract.trees import tree_flatten
 from gradwright.verify.numeric.differences import borne_out, converging, last
 from gradwright.verify.numeric.jacobian import rounding
 

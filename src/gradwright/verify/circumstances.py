@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright.contract.containers import put_together, take_apart
+from gradwright.base import dtypes
 from gradwright.engine.backward import walk
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.strict import strict
+from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.function.ctx import BackwardNode
 from gradwright.verify.numeric.differences import replaced
 from gradwright.verify.numeric.draws import draw

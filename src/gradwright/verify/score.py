@@ -19,7 +19,7 @@ import numpy as np
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.op import Op, Rule, table
+from gradwright.ops.declare import Op, Rule, table
 from gradwright.verify.chance import sampled
 from gradwright.verify.diagnosis import Verdict, diagnose
 from gradwright.verify.proof import prove

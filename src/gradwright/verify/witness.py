@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright import xp as tensor_space
-from gradwright.contract.signature import has_setup
-from gradwright.contract.trees import tree_flatten
+from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad
+from gradwright.face import xp as tensor_space
+from gradwright.function.contract.signature import has_setup
+from gradwright.function.contract.trees import tree_flatten
 from gradwright.function.custom_op import CustomOp
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 from gradwright.verify.circumstances import REFUSED
 from gradwright.verify.numeric.bound import unbound
 

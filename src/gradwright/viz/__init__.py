@@ -11,7 +11,7 @@ layer_table.py `summary`: a module's layers  plots.py     `plot_jacobian`, `plot
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 from gradwright.viz import dot, explorer, mermaid, svg, text
 from gradwright.viz.explorer import explore
 from gradwright.viz.layer_table import Layer, Summary, summary

@@ -9,24 +9,24 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, overload
 
+from gradwright.base.cpython.frames import frame
+from gradwright.base.pages import files
+from gradwright.base.pages.document import document
+from gradwright.base.pages.markup import Markup, data, join, prose, tag
+from gradwright.base.pages.numbers import number
+from gradwright.base.pages.shown import Page
+from gradwright.debug.profiler.table import in_bytes
 from gradwright.engine.base import TensorBase
-from gradwright.interpreter.frames import frame
 from gradwright.nn import Module
-from gradwright.pages import files
-from gradwright.pages.document import document
-from gradwright.pages.markup import Markup, data, join, prose, tag
-from gradwright.pages.numbers import number
-from gradwright.pages.shown import Page
 from gradwright.viz.fold import fold
 from gradwright.viz.labels import count
 from gradwright.viz.levels import Group, levels
 from gradwright.viz.play import CELLS, Play, Step, Values, record
 from gradwright.viz.sizes import EXPLODING, VANISHING
 from gradwright.viz.walk import alone, walked
-from gradwright.watchers.profiler.table import in_bytes
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
     from gradwright.viz.records import Graph, GraphNode, Params, Saved
 
 SCRIPTS = ["data.js", "place.js", "draw.js", "view.js", "panel.js", "outline.js", "play.js", "main.js"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradwright.errors import size
+from gradwright.base.errors import size
+from gradwright.debug.profiler.table import in_bytes
 from gradwright.viz.records import Graph, GraphNode
-from gradwright.watchers.profiler.table import in_bytes
 
 COLOURS = {
     "accumulate": ("#1f6f8b", "#e3f0f4", "#6cb8d6", "#1b333d"),

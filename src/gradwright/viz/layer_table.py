@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from gradwright.dtypes import nbytes
+from gradwright.base.dtypes import nbytes
+from gradwright.base.errors import kind
+from gradwright.base.pages.markup import printable, tag
+from gradwright.debug.profiler.table import in_bytes
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.watch import Watch
-from gradwright.errors import kind
+from gradwright.face.random import fork_rng
 from gradwright.nn import Module
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from gradwright.nn.parameter import is_lazy
-from gradwright.pages.markup import printable, tag
-from gradwright.random import fork_rng
 from gradwright.verify.numeric.jacobian import tensors
 from gradwright.viz.saved import Memories
-from gradwright.watchers.profiler.table import in_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gradwright.errors import LayoutError
+from gradwright.base.errors import LayoutError
 
 PATIENCE = 20
 """Seconds after which Graphviz is given up."""

@@ -10,16 +10,16 @@ import numpy as np
 
 from gradwright.autograd import backward, grad
 from gradwright.backends import to_host
+from gradwright.base.pages.numbers import cuts, numbers
+from gradwright.debug.path_of_values import retained_kept
 from gradwright.engine.calls import cotangent
 from gradwright.engine.node import AccumulateGrad, Bundle, Node
 from gradwright.engine.watch import Watch
-from gradwright.pages.numbers import cuts, numbers
 from gradwright.viz.records import Graph, Params
 from gradwright.viz.walk import walked
-from gradwright.watchers.path_of_values import retained_kept
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 CELLS = 256
 """So many entries of a gradient are kept at most."""

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.backends import to_host
-from gradwright.errors import kind
+from gradwright.base.errors import kind
+from gradwright.base.pages.markup import printable
 from gradwright.nn import Module
-from gradwright.pages.markup import printable
 from gradwright.verify.numeric.differences import central, step
 from gradwright.verify.numeric.jacobian import Subject, analytical, coordinates, named, rounding
 from gradwright.verify.numeric.on_host import on_host

@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from gradwright.errors import LayoutError
-from gradwright.interpreter.forks import cached_property
-from gradwright.pages import files
+from gradwright.base.cpython.forks import cached_property
+from gradwright.base.errors import LayoutError
+from gradwright.base.pages import files
 
 if TYPE_CHECKING:
     from gradwright.engine.base import TensorBase

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends import is_array, to_host
-from gradwright.dtypes import nbytes, of
+from gradwright.base.dtypes import nbytes, of
+from gradwright.base.pages.markup import printable
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import Node
 from gradwright.engine.nodes_of_ops import SAVED_AS, OpNode
 from gradwright.engine.saved_hooks import Entry
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.ctx_attributes import Keeping
-from gradwright.pages.markup import printable
 from gradwright.viz.records import Saved
 
 _short = reprlib.Repr()

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.dtypes import of
+from gradwright.base.dtypes import of
 from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.nodes_of_ops import OpNode
 from gradwright.engine.saved_hooks import Entry
 from gradwright.function.ctx import BackwardNode
-from gradwright.op import table
+from gradwright.ops.declare import table
 
 Meta = tuple[Any, Any]
 """A shape and the name of a dtype; either may be None."""

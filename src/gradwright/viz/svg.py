@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import Any
 
-from gradwright.pages.markup import Markup, join, tag
+from gradwright.base.pages.markup import Markup, join, tag
 from gradwright.viz.fold import fold
 from gradwright.viz.labels import COLOURS, MEANINGS, ORDERS, about, line, remarks, shape, title
 from gradwright.viz.layout import layered, spread

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradwright.base.errors import kind
+from gradwright.base.pages.markup import printable
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.nodes_of_ops import OpNode
 from gradwright.engine.saved_hooks import Entry
 from gradwright.engine.source_line import warn
-from gradwright.errors import kind
 from gradwright.function.ctx import BackwardNode
 from gradwright.ops.index import write_view
-from gradwright.pages.markup import printable
 from gradwright.viz.saved import called
 from gradwright.viz.walk import alone
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
     from gradwright.viz.records import Params
 
 _NODE = {"style": "filled", "shape": "box", "align": "left", "fontsize": "10", "ranksep": "0.1", "height": "0.2",

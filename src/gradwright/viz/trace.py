@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.backends import to_host
-from gradwright.contract.containers import arrays
-from gradwright.dtypes import FLOAT, of
+from gradwright.base.dtypes import FLOAT, of
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output
 from gradwright.engine.source_line import here
 from gradwright.engine.view import is_severed
 from gradwright.engine.watch import Watch
-from gradwright.guards.in_backward import Guard
+from gradwright.function.contract.containers import arrays
+from gradwright.function.watched.in_backward import Guard
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from gradwright.viz.saved import owners
 

@@ -7,24 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright.contract.containers import paths, take_apart
+from gradwright.base.errors import kind
+from gradwright.debug.why_none import why_none
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node, NotDifferentiable, Output
 from gradwright.engine.nodes_of_ops import OpNode
 from gradwright.engine.recorded_passes import order
 from gradwright.engine.source_line import Place as Line
 from gradwright.engine.view import is_severed, refresh
-from gradwright.errors import kind
+from gradwright.function.contract.containers import paths, take_apart
 from gradwright.function.ctx import BackwardNode
-from gradwright.guards.in_backward import Cut
+from gradwright.function.watched.in_backward import Cut
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Params, Place
 from gradwright.viz.saved import Memories
 from gradwright.viz.shapes import UNKNOWN, Shapes, meta
 from gradwright.viz.trace import Note, Stop, lost, magnitude, notes
-from gradwright.watchers.why_none import why_none
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 _NOTHING = Note(None, None)
 _ENDS = (Cut, NotDifferentiable)

@@ -6,7 +6,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import Function, gradcheck
-from gradwright.contract.surrogate import surrogate
+from gradwright.function.contract.surrogate import surrogate
 
 
 @surrogate("reversal")

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from gradwright.op import op
 
 import gradwright as gw
-from gradwright.op import op
 from gradwright.verify import prove_on
 from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from gradwright.errors import NotProvedError
+
 from gradwright.verify.proof import order, shapes
 from gradwright.verify.proof.balls import balls
 from gradwright.verify.proof.library import working

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from gradwright.errors import NotProvedError
+
 from gradwright.verify.proof.truths import Truths, conditions, left_open, settled
 
 OPEN = Truths([1.0, 0.5, 0.0], "x < y")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from gradwright.base.later import later
 from gradwright.distributions.transforms.elementwise import (
     AbsTransform,
     AffineTransform,
@@ -27,7 +28,6 @@ from gradwright.distributions.transforms.transform import (
     Transform,
     identity_transform,
 )
-from gradwright.later import later
 
 __all__ = [
     "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",

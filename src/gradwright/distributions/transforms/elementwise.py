@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.distributions import constraints
 from gradwright.distributions.transforms.transform import Same, Transform, broadcast_to_parameters
 from gradwright.distributions.utils import sum_rightmost
@@ -14,8 +14,8 @@ from gradwright.face.elementwise import softplus
 from gradwright.face.shape import broadcast_tensors
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
     from gradwright.distributions.distribution import Distribution
+    from gradwright.face.typing import Value
 
 
 class _Increasing(Same):

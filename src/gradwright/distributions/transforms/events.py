@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
 from gradwright.distributions.transforms.transform import Same, Transform
 from gradwright.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
-from gradwright.dtypes import Size
 from gradwright.face.algebra.decompose import cholesky
 from gradwright.face.diagonal import diag_embed
 from gradwright.face.elementwise import softplus

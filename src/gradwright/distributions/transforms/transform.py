@@ -7,9 +7,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
 from gradwright.distributions.utils import sum_rightmost
-from gradwright.dtypes import Size
 from gradwright.face.shape import broadcast_shapes
 
 

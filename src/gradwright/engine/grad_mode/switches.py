@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar, overload
 
+from gradwright.base.cpython.frames import frame, waits
 from gradwright.engine.mode import (
     Mode,
     inside,
@@ -19,7 +20,6 @@ from gradwright.engine.mode import (
     switch,
 )  # fmt: skip
 from gradwright.engine.suspended import Suspended, leave
-from gradwright.interpreter.frames import frame, waits
 
 
 def set_recording(on: bool) -> None:

@@ -19,21 +19,12 @@ from gradwright.face.algebra.matrices import (
 )
 from gradwright.face.diagonal import tril, triu
 from gradwright.face.join import cat
+from gradwright.face.reading.require import require
 from gradwright.face.returns import return_type
 from gradwright.ops import decompose as _ops
-from gradwright.reading.require import require
 
 if TYPE_CHECKING:
-    from gradwright._typing import (
-        PLU,
-        QR,
-        CholeskyInfo,
-        Eigen,
-        LUFactor,
-        LUFactorInfo,
-        Tensor,
-        USVh,
-    )
+    from gradwright.face.typing import PLU, QR, CholeskyInfo, Eigen, LUFactor, LUFactorInfo, Tensor, USVh
 
 
 _CHOLESKY_EX = return_type("linalg_cholesky_ex", "L", "info")

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwright.base.errors import kind
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
-from gradwright.errors import kind
 from gradwright.face.algebra.matrices import same_dtype
 from gradwright.face.diagonal import diagonal
+from gradwright.face.reading.torch import tensor_list
 from gradwright.face.shape import permute
 from gradwright.ops import linalg as _linalg
-from gradwright.reading.torch import tensor_list
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["einsum"]
 

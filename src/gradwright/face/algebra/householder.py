@@ -13,7 +13,7 @@ from gradwright.face.diagonal import diag_embed, tril, triu
 from gradwright.face.returns import return_type
 
 if TYPE_CHECKING:
-    from gradwright._typing import ATau, Tensor
+    from gradwright.face.typing import ATau, Tensor
 
 __all__ = ["geqrf", "orgqr", "ormqr"]
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.generator import shared
+from gradwright.base import dtypes
 from gradwright.engine.watch import drawing
 from gradwright.face.algebra import decompose as d
 from gradwright.face.algebra import solve as s
 from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, square, zeros
 from gradwright.face.algebra.solve import det, logdet, matrix_exp, matrix_power, slogdet
+from gradwright.face.reading.common import beside
 from gradwright.face.returns import return_type
-from gradwright.reading.common import beside
 
 if TYPE_CHECKING:
-    from gradwright._typing import PLU, QR, USV, Tensor, Triangular
+    from gradwright.face.typing import PLU, QR, USV, Tensor, Triangular
 
 __all__ = [
     "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu", "lu_solve", "lu_unpack",

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.face.algebra.matrices import first, matrix, same_dtype, square
+from gradwright.face.reading.require import require
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.face.returns import return_type
 from gradwright.ops import decompose as _ops
-from gradwright.reading.require import require
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import LDLFactor, LDLFactorInfo, Tensor
+    from gradwright.face.typing import LDLFactor, LDLFactorInfo, Tensor
 
 _LDL, _LDL_EX = (return_type(f"linalg_ldl_factor{s}", "LD", "pivots", *i) for s, i in (("", ()), ("_ex", ("info",))))
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.engine.numbers import number
-from gradwright.errors import size as _text
 from gradwright.face.algebra.einsum import einsum
 from gradwright.face.algebra.matrices import legacy
 from gradwright.face.elementwise import mul
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.ops import linalg as _linalg
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Number, Tensor
+    from gradwright.face.typing import Number, Tensor
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "einsum", "ger", "matmul", "mm", "mv", "outer",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
 from gradwright.engine.base import wrap
-from gradwright.reading.common import native
-from gradwright.reading.torch import tensor_arg
+from gradwright.face.reading.common import native
+from gradwright.face.reading.torch import tensor_arg
 
 _NAMES = {"float16": "Half", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
           "bool": "Bool", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import LinAlgError, kind, size
 from gradwright.engine.apply import apply
 from gradwright.engine.backward import walk
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.mode import PLAIN, now, switch
 from gradwright.engine.node import AccumulateGrad
-from gradwright.errors import LinAlgError, kind, size
 from gradwright.face.algebra.matrices import adjoint, square
 from gradwright.face.elementwise import log, sqrt
+from gradwright.face.reading.require import require
 from gradwright.ops import matrix_function as _ops
-from gradwright.reading.require import require
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 def matrix_function(A: Tensor, f: Callable[[Any], Any]) -> Tensor:

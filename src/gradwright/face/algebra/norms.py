@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.apply import apply_one
 from gradwright.engine.numbers import number
-from gradwright.errors import kind
 from gradwright.face.algebra.decompose import eigvalsh, svdvals
 from gradwright.face.algebra.matrices import legacy, matrix, square
 from gradwright.face.algebra.solve import inv, rank, tolerances
 from gradwright.face.elementwise import abs as _abs
+from gradwright.face.reading.torch import dims, numpy_names, one_dim, tensor_arg, to_dtype
 from gradwright.face.reduce import amax, amin
 from gradwright.face.shape import movedim
 from gradwright.ops import reduce as _reduce
-from gradwright.reading.torch import dims, numpy_names, one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Dims, DType, Tensor
+    from gradwright.face.typing import Dims, DType, Tensor
 
 _INF = float("inf")
 

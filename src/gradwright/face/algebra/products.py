@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
-from gradwright.errors import size
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.face.algebra.linalg import dot, matmul, mm
 from gradwright.face.algebra.matrices import same_dtype
 from gradwright.face.elementwise import mul
 from gradwright.face.join import cat
+from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg, tensor_list
 from gradwright.face.rearrange import flip, roll
 from gradwright.face.scan import cumprod
 from gradwright.face.shape import permute
-from gradwright.reading.torch import numpy_names, one_dim, tensor_arg, tensor_list
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["chain_matmul", "cross", "inner", "kron", "tensordot", "vander", "vdot"]
 

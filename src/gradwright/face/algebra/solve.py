@@ -6,25 +6,26 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
-from gradwright.errors import size
 from gradwright.face.algebra.decompose import permutation, svdvals, triangles
 from gradwright.face.algebra.matrices import adjoint as _adjoint
 from gradwright.face.algebra.matrices import eye, floating, matrix, may_have_failed, no_info, same_dtype, square, zeros
 from gradwright.face.algebra.matrix_function import real_power
 from gradwright.face.elementwise import where
+from gradwright.face.reading.require import everywhere
+from gradwright.face.reading.torch import tensor_arg, to_dtype
 from gradwright.face.returns import return_type
 from gradwright.face.shape import movedim
+from gradwright.face.xp.linalg import threshold
 from gradwright.ops import solve as _ops
-from gradwright.reading.require import everywhere
-from gradwright.reading.torch import tensor_arg, to_dtype
-from gradwright.xp.linalg import threshold
 
 if TYPE_CHECKING:
-    from gradwright._typing import InverseInfo, LeastSquares, ResultInfo, SignLogDet, Tensor
+    from gradwright.face.typing import InverseInfo, LeastSquares, ResultInfo, SignLogDet, Tensor
 
 _INV_EX = return_type("linalg_inv_ex", "inverse", "info")
 _SOLVE_EX = return_type("linalg_solve_ex", "result", "info")

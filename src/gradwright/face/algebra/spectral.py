@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes, xp
+from gradwright.base import dtypes
+from gradwright.face import xp
 from gradwright.face.complex import view_as_real
+from gradwright.face.reading.require import require
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.ops import fft as _fft
-from gradwright.reading.require import require
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["istft", "stft"]
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later as _later
+from gradwright.base.later import later as _later
 from gradwright.nn.functional.activation import *
 from gradwright.nn.functional.adaptive_pool import *
 from gradwright.nn.functional.attention import *

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.face import elementwise
 from gradwright.face.activation import floating_arg, hardshrink, prelu
@@ -14,14 +14,14 @@ from gradwright.face.elementwise import sigmoid, softplus, tanh, where
 from gradwright.face.forms import aside, store
 from gradwright.face.forms import inplace as in_place
 from gradwright.face.join import split
+from gradwright.face.random import rand_like
+from gradwright.face.reading.torch import one_dim, tensor_arg
 from gradwright.ops import activation as _ops
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import special as _special
-from gradwright.random import rand_like
-from gradwright.reading.torch import one_dim, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish",

@@ -6,24 +6,18 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import creation, dtypes, random
 from gradwright.backends.windows import Lattice
-from gradwright.errors import size as text
+from gradwright.base import dtypes
+from gradwright.base.errors import size as text
+from gradwright.face import creation, random
 from gradwright.face.join import cat
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.geometry import family, per_axis
 from gradwright.nn.functional.pool import max_pools, mean_of, pooled, with_indices
 from gradwright.nn.functional.resize import averaged
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import (
-        AdaptiveAvgPool,
-        AdaptiveMaxPool,
-        Dims,
-        FractionalMaxPool,
-        Ints,
-        Tensor,
-    )
+    from gradwright.face.typing import AdaptiveAvgPool, AdaptiveMaxPool, Dims, FractionalMaxPool, Ints, Tensor
 
 
 __all__ = [

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright._reference import attach
+from gradwright.face.reading.torch import tensor_arg
+from gradwright.face.reference import attach
 from gradwright.nn.functional import conv as _conv
 from gradwright.nn.functional.adaptive_pool import adaptive_avg_pool1d, adaptive_max_pool1d_with_indices
 from gradwright.nn.functional.conv import (
@@ -27,10 +28,9 @@ from gradwright.nn.functional.pool import (
     max_pool3d,
 )
 from gradwright.nn.functional.resize import resized
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Ints, Tensor
+    from gradwright.face.typing import Ints, Tensor
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "affine_grid_generator", "avg_pool1d", "channel_shuffle", "conv1d",

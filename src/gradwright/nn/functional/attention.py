@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
-from gradwright.creation import full
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
 from gradwright.face.algebra.linalg import linear, matmul
+from gradwright.face.creation import full
 from gradwright.face.join import cat, chunk
 from gradwright.nn.functional.dropout import dropout
 from gradwright.ops.activation import masked_softmax
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 

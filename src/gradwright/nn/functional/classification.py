@@ -7,26 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
 from gradwright.face.algebra.linalg import linear
 from gradwright.face.algebra.matrices import legacy
+from gradwright.face.reading.require import known_within, within
+from gradwright.face.reading.torch import tensor_arg, to_dtype
 from gradwright.face.scatter import gather, index_select
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.nn.functional.sparse import one_hot
-from gradwright.op import Op
 from gradwright.ops import loss as _loss
-from gradwright.reading.require import known_within, within
-from gradwright.reading.torch import tensor_arg, to_dtype
+from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "cross_entropy", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
-from gradwright.creation import arange, as_tensor, full
+from gradwright.base import dtypes
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
+from gradwright.face.creation import arange, as_tensor, full
 from gradwright.face.join import cat, stack
+from gradwright.face.reading.require import within
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.face.scatter import gather
 from gradwright.nn.functional.reduction import mode, reduced
-from gradwright.reading.require import within
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["ctc_loss"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwright import backends, dtypes
-from gradwright.creation import ones
-from gradwright.errors import size
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.face.algebra.linalg import einsum
+from gradwright.face.creation import ones
 from gradwright.face.elementwise import mul
+from gradwright.face.reading.torch import numpy_names, tensor_arg
 from gradwright.face.reduce import norm
-from gradwright.reading.torch import numpy_names, tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 

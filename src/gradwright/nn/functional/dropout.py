@@ -8,15 +8,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.numbers import number
 from gradwright.face.elementwise import mul
 from gradwright.face.forms import store
-from gradwright.random import rand
-from gradwright.reading.torch import tensor_arg
+from gradwright.face.random import rand
+from gradwright.face.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradwright.errors import kind
-from gradwright.errors import size as text
-from gradwright.reading.torch import tensor_arg
+from gradwright.base.errors import kind
+from gradwright.base.errors import size as text
+from gradwright.face.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,13 +8,14 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import creation, dtypes
-from gradwright.errors import size as text
+from gradwright.base import dtypes
+from gradwright.base.errors import size as text
+from gradwright.face import creation
 from gradwright.face.join import cat
-from gradwright.reading.torch import tensor_arg
+from gradwright.face.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["affine_grid", "grid_sample"]
 

@@ -10,24 +10,25 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
-from gradwright.creation import ones_like
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
-from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face.algebra.matrices import legacy
+from gradwright.face.creation import ones_like
+from gradwright.face.reading.require import require, within
+from gradwright.face.reading.torch import result_type, tensor_arg, to_dtype
 from gradwright.face.special import xlogy
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.ops import loss as _ops
-from gradwright.reading.require import require, within
-from gradwright.reading.torch import result_type, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss",

@@ -10,18 +10,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.levels import varies
-from gradwright.errors import size
 from gradwright.face import reduce
 from gradwright.face.activation import floating_arg
+from gradwright.face.reading.torch import tensor_arg, to_dtype
 from gradwright.ops import norm as _ops
-from gradwright.reading.torch import tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
 

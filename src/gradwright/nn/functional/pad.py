@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright.errors import size as text
+from gradwright.base.errors import size as text
 from gradwright.face.join import cat
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.face.rearrange import constant_pad_nd, flip
 from gradwright.nn.functional.pool import avg_pool3d
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["local_response_norm", "pad"]
 

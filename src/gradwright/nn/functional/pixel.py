@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright.errors import kind
-from gradwright.errors import size as text
-from gradwright.reading.torch import tensor_arg
+from gradwright.base.errors import kind
+from gradwright.base.errors import size as text
+from gradwright.face.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 

@@ -7,26 +7,18 @@ from functools import lru_cache
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
 from gradwright.backends.windows import Lattice
+from gradwright.base import dtypes
+from gradwright.base.errors import size as text
 from gradwright.engine.apply import apply
-from gradwright.errors import size as text
+from gradwright.face.reading.require import within
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.geometry import batched, family, per_axis
 from gradwright.ops import pool as _pool
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.require import within
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import (
-        AvgPool,
-        Ints,
-        LPPool,
-        MaxPool,
-        MaxPoolWithIndices,
-        MaxUnpool,
-        Tensor,
-    )
+    from gradwright.face.typing import AvgPool, Ints, LPPool, MaxPool, MaxPoolWithIndices, MaxUnpool, Tensor
 
 
 __all__ = [

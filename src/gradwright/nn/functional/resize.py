@@ -9,14 +9,14 @@ from functools import lru_cache
 from math import floor, pi, sin
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.ops.resize import Taps
 from gradwright.ops.resize import resample as _resample
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Dims, Tensor
+    from gradwright.face.typing import Dims, Tensor
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.face import reduce
 from gradwright.face.activation import floating_arg
+from gradwright.face.random import rand_like
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.sparse import one_hot
-from gradwright.random import rand_like
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import DType, Tensor
+    from gradwright.face.typing import DType, Tensor
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
-from gradwright.creation import arange
-from gradwright.creation import tensor as tensor_of
+from gradwright.base import dtypes
+from gradwright.base.errors import size
 from gradwright.engine.grad_mode import no_grad
-from gradwright.errors import size
+from gradwright.face.creation import arange
+from gradwright.face.creation import tensor as tensor_of
 from gradwright.face.elementwise import where
+from gradwright.face.reading.require import within
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.face.reduce import norm
 from gradwright.face.scatter import index_select
-from gradwright.reading.require import within
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import dtypes
-from gradwright._reference import attach
-from gradwright.creation import empty
+from gradwright.base import dtypes
+from gradwright.face.creation import empty
 from gradwright.face.elementwise import mul
 from gradwright.face.forms import inplace
+from gradwright.face.random import rand
+from gradwright.face.reference import attach
 from gradwright.nn.functional import ctc as _ctc
 from gradwright.nn.functional import loss as _loss
 from gradwright.nn.functional import norm as _norm
@@ -19,10 +20,9 @@ from gradwright.nn.functional.activation import celu, celu_, relu_, rrelu, rrelu
 from gradwright.nn.functional.distance import bilinear, cosine_similarity, pairwise_distance, pdist
 from gradwright.nn.functional.dropout import alpha_dropout, dropout, dropped, feature_alpha_dropout
 from gradwright.nn.functional.norm import affine, per_channel, rms_norm, standardized
-from gradwright.random import rand
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "alpha_dropout", "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu",

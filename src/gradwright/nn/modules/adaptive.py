@@ -11,7 +11,7 @@ from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 @layer

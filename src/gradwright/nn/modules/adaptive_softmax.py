@@ -7,15 +7,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.face.join import cat
+from gradwright.face.reading.require import within
 from gradwright.nn import functional as F
 from gradwright.nn.container import ModuleList, Sequential
 from gradwright.nn.module import Module
 from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.parametric import check_whole
-from gradwright.reading.require import within
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
 
 class AdaptiveOutput(NamedTuple):

@@ -11,7 +11,7 @@ from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
 
 

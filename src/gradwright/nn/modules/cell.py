@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gradwright import dtypes
-from gradwright.errors import kind
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.nn.functional.recurrent import GATES, State, cell
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
 
 

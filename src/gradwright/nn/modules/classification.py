@@ -16,7 +16,7 @@ from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.loss import Loss
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
 
 class _WeightedLoss(Loss):

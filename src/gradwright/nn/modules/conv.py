@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gradwright.errors import size as text
+from gradwright.base.errors import size as text
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Ints, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Ints, Tensor
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 _SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}

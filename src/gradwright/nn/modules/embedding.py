@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from gradwright import creation
+from gradwright.base.errors import size as text
 from gradwright.engine.grad_mode import no_grad
-from gradwright.errors import size as text
+from gradwright.face import creation
 from gradwright.nn import functional as F
 from gradwright.nn import init
 from gradwright.nn.module import Module
@@ -14,7 +14,7 @@ from gradwright.nn.modules.parametric import check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
 
 class _Table(Module):

@@ -24,7 +24,7 @@ from gradwright.nn.modules.parametric import Parametric
 from gradwright.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType
+    from gradwright.face.typing import DeviceLike, DType
 
 
 class _Lazy(LazyModuleMixin, Parametric):

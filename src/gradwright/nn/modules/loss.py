@@ -15,7 +15,7 @@ from gradwright.nn.module import Module
 from gradwright.nn.modules.distance import PairwiseDistance
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class Loss(Module):

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gradwright import creation, dtypes
+from gradwright.base import dtypes
 from gradwright.engine.source_line import warn
+from gradwright.face import creation
+from gradwright.face.tensor import Tensor
 from gradwright.nn import functional as F
 from gradwright.nn import init
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
-from gradwright.tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType
+    from gradwright.face.typing import DeviceLike, DType
 
 
 class _Affine(Parametric):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright import creation
+from gradwright.base.errors import kind
 from gradwright.engine.grad_mode import no_grad
-from gradwright.errors import kind
+from gradwright.face import creation
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType
+    from gradwright.face.typing import DeviceLike, DType
 
 
 class Parametric(Module):

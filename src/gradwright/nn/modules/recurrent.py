@@ -15,17 +15,17 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.source_line import warn
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.recurrent import GATES, network
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.utils.rnn import PackedSequence
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
     Steps = TypeVar("Steps", Tensor, PackedSequence)
 

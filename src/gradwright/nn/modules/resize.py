@@ -10,7 +10,7 @@ from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Ints, Tensor
+    from gradwright.face.typing import Ints, Tensor
 
 
 @layer

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gradwright.errors import kind
+from gradwright.base.errors import kind
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 @layer

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwright.errors import size
+from gradwright.base.errors import size
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 @layer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradwright.nn.modules.norm import _BatchNorm
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType
+    from gradwright.face.typing import DeviceLike, DType
 
 
 class SyncBatchNorm(_BatchNorm):

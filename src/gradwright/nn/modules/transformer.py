@@ -23,7 +23,7 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gradwright.creation import full
+from gradwright.face.creation import full
 from gradwright.nn import functional as F
 from gradwright.nn import init
 from gradwright.nn.container import ModuleList
@@ -35,7 +35,7 @@ from gradwright.nn.modules.norm import LayerNorm
 from gradwright.nn.modules.parametric import check_whole
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
 Activation = str | Callable[[Any], Any]
 

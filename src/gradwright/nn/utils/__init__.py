@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
 from gradwright.nn.utils import clip_grad, convert_parameters, parametrizations, parametrize, rnn
 from gradwright.nn.utils.clip_grad import (
     clip_grad_norm,

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-from gradwright import backends, creation, dtypes, linalg
+from gradwright import backends
 from gradwright.backends.quiet import quietly
+from gradwright.base import dtypes
 from gradwright.engine.base import wrap
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import creation, linalg
 from gradwright.face.join import stack
-from gradwright.reading import overwrite
-from gradwright.reading.require import require
-from gradwright.tensor import Tensor
+from gradwright.face.reading import overwrite
+from gradwright.face.reading.require import require
+from gradwright.face.tensor import Tensor
 
 
 @no_grad()

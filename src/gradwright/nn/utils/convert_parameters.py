@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradwright.errors import kind
+from gradwright.base.errors import kind
 from gradwright.face.join import cat
-from gradwright.tensor import Tensor
+from gradwright.face.tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

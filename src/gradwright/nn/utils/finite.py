@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from gradwright.base.errors import AnomalyError, size
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.hooks import RemovableHandle
-from gradwright.errors import AnomalyError, size
+from gradwright.face.tensor import Tensor
 from gradwright.nn.faults import title
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import is_lazy
-from gradwright.tensor import Tensor
 
 
 class stop_at_nan:

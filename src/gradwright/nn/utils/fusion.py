@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradwright.creation import ones_like, zeros_like
-from gradwright.later import later
+from gradwright.base.later import later
+from gradwright.face.creation import ones_like, zeros_like
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 M = TypeVar("M", bound=Module)
 

@@ -8,7 +8,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import MemoryFormat
+    from gradwright.face.typing import MemoryFormat
 
 M = TypeVar("M", bound=Module)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright import creation, linalg, random
-from gradwright.creation import zeros_like
+from gradwright.base.later import later
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import creation, linalg, random
 from gradwright.face.algebra.householder import geqrf
+from gradwright.face.creation import zeros_like
 from gradwright.face.elementwise import where
 from gradwright.face.join import cat
-from gradwright.later import later
+from gradwright.face.tensor import Tensor
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.utils import parametrize
-from gradwright.tensor import Tensor
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

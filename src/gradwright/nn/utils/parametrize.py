@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from gradwright.base.later import later
 from gradwright.engine.grad_mode import no_grad
-from gradwright.later import later
+from gradwright.face.tensor import Tensor
 from gradwright.nn.container import ModuleDict, ModuleList
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
-from gradwright.tensor import Tensor
 
 _cache: ContextVar[dict[int, Any] | None] = ContextVar("cache", default=None)
 """What the parametrizations have computed under `cached`, by the id of their list."""

@@ -9,16 +9,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from gradwright import linalg, random
-from gradwright.creation import ones_like
+from gradwright.base.later import later
+from gradwright.face import linalg, random
+from gradwright.face.creation import ones_like
 from gradwright.face.join import cat
 from gradwright.face.order import topk
-from gradwright.later import later
 from gradwright.nn.module import Module
 from gradwright.nn.utils.hooked import undone
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",

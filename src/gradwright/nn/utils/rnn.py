@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradwright import creation, dtypes
 from gradwright.backends.devices import cuda
+from gradwright.base import dtypes
+from gradwright.base.later import later
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import creation
 from gradwright.face.join import stack
-from gradwright.later import later
+from gradwright.face.tensor import Tensor
 from gradwright.nn.functional.pad import pad
-from gradwright.tensor import Tensor
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",

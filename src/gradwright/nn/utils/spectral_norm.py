@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import random
 from gradwright.engine.grad_mode import no_grad
+from gradwright.face import random
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter

@@ -5,7 +5,8 @@ A schedule is made for an optimiser; its ``step()`` is called after the optimise
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
+from gradwright.base.later import later
+from gradwright.face.reading.keywords import told_keywords
 from gradwright.optim.lr_scheduler.base import LRScheduler
 from gradwright.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
 from gradwright.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
@@ -21,7 +22,6 @@ from gradwright.optim.lr_scheduler.factors import (
     StepLR,
 )
 from gradwright.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from gradwright.reading.keywords import told_keywords
 
 _LRScheduler = LRScheduler  # its old name, by which older programs derive from it
 

@@ -6,8 +6,8 @@ import types
 import warnings
 from typing import Any
 
+from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import Optimizer
-from gradwright.tensor import Tensor
 
 
 class LRScheduler:

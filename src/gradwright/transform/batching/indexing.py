@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.generic import HERE
 from gradwright.backends.steps import places as places_of
+from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
-from gradwright.op import table
+from gradwright.ops.declare import table
 from gradwright.transform.batching.rules import Call, first, one_by_one, padded, refused, rule
 
 _ALL = slice(None)

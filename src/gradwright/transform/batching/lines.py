@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwright.engine.apply import apply
-from gradwright.op import table
+from gradwright.ops.declare import table
 from gradwright.transform.batching.rules import Call, one_by_one, refused, rule
 
 ALONG = (

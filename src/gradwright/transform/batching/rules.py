@@ -13,7 +13,7 @@ from gradwright import backends
 from gradwright.engine.apply import apply
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.strict import warn
-from gradwright.op import Op, table
+from gradwright.ops.declare import Op, table
 
 
 class Call(NamedTuple):

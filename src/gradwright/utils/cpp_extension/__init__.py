@@ -7,8 +7,8 @@ operations as one expression. Needs a C++17 compiler, and nanobind: ``pip instal
 
 from typing import TYPE_CHECKING
 
-from gradwright.building.cache import get_default_build_root
-from gradwright.later import later
+from gradwright.base.compiler.cache import get_default_build_root
+from gradwright.base.later import later
 from gradwright.utils.cpp_extension.compiler import check_compiler, include_paths
 from gradwright.utils.cpp_extension.load import load, load_inline
 

@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 
 import gradwright
-from gradwright import dtypes
-from gradwright.contract.once_differentiable import once_differentiable
+from gradwright.base import dtypes
+from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import writable
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import bump
 from gradwright.engine.view import check_writable, refresh
-from gradwright.errors import kind, size
+from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.function import Function, FunctionMeta
-from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, leaves
+from gradwright.function.watched.in_backward import brought, is_guarded, is_repeatable, leaves
 from gradwright.utils.cpp_extension.elementwise import elementwise, truncated
 
 PROTOCOL = 3

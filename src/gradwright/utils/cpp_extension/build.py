@@ -15,10 +15,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from gradwright.building.cache import Made, digest, fingerprint, get_default_build_root, latest, obtain
-from gradwright.building.compiler import CompileError, Compiler, cpu, native_flags
-from gradwright.building.progress import Progress
-from gradwright.interpreter.forks import cached_property
+from gradwright.base.compiler.cache import Made, digest, fingerprint, get_default_build_root, latest, obtain
+from gradwright.base.compiler.find import CompileError, Compiler, cpu, native_flags
+from gradwright.base.compiler.progress import Progress
+from gradwright.base.cpython.forks import cached_property
 from gradwright.utils.cpp_extension.compiler import (
     INCLUDE,
     RUNTIME,

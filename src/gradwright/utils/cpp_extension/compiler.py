@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import gradwright
-from gradwright.building.compiler import Compiler, find, version
+from gradwright.base.compiler.find import Compiler, find, version
 
 INCLUDE = Path(__file__).parent / "include"
 RUNTIME = INCLUDE / "gradwright" / "runtime.cpp"

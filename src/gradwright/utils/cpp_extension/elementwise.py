@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.function.custom_op import CustomOp
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from gradwright.building.cache import fingerprint
-from gradwright.interpreter.forks import in_child
+from gradwright.base.compiler.cache import fingerprint
+from gradwright.base.cpython.forks import in_child
 from gradwright.utils.cpp_extension import bind, inline
 from gradwright.utils.cpp_extension.build import Extension, Source, build
 from gradwright.utils.cpp_extension.messages import of_loading

@@ -31,7 +31,7 @@ except ModuleNotFoundError as e:
         name="setuptools",
     ) from e
 
-from gradwright.building.cache import get_default_build_root
+from gradwright.base.compiler.cache import get_default_build_root
 from gradwright.utils.cpp_extension import build
 from gradwright.utils.cpp_extension.compiler import include_paths
 

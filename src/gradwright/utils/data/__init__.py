@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.later import later
-from gradwright.reading.keywords import told_keywords
+from gradwright.base.later import later
+from gradwright.face.reading.keywords import told_keywords
 from gradwright.utils.data.collate import default_collate, default_convert
 from gradwright.utils.data.dataloader import DataLoader
 from gradwright.utils.data.dataset import (

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import creation, dtypes
+from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.face import creation
 from gradwright.face.join import stack
 
 _TENSOR_KINDS = "biufc"

@@ -19,7 +19,7 @@ from gradwright.utils.data.worker import END, Job, ProcessWorker, Team, ThreadWo
 if TYPE_CHECKING:
     import numpy as np
 
-    from gradwright._typing import Generator, Tensor
+    from gradwright.face.typing import Generator, Tensor
 
     Entry: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | float
     """What `default_collate` makes a tensor of."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from gradwright import random
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.errors import kind
+from gradwright.face import random
 from gradwright.utils.data.collate import default_collate
 
 if TYPE_CHECKING:
-    from gradwright._typing import Generator, Tensor
+    from gradwright.face.typing import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

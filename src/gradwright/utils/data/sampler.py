@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gradwright import creation, dtypes, random
+from gradwright.base import dtypes
+from gradwright.face import creation, random
 
 if TYPE_CHECKING:
-    from gradwright._typing import Generator, Tensor
+    from gradwright.face.typing import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 _CHUNK = 1024

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import random
+from gradwright.face import random
 
 _PATIENCE = 1.0
 """Seconds that a worker has to end by itself."""

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.containers import put_together, take_apart
-from gradwright.contract.surrogate import reasons
+from gradwright.base.errors import GradientWarning, MisfitGradient
 from gradwright.engine.backward import walk
 from gradwright.engine.base import wrap
 from gradwright.engine.node import AccumulateGrad
-from gradwright.errors import GradientWarning, MisfitGradient
+from gradwright.function.contract.containers import put_together, take_apart
+from gradwright.function.contract.surrogate import reasons
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.custom_op import CustomOp
 from gradwright.function.function import Function
-from gradwright.op import Op
+from gradwright.ops.declare import Op
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, Grid
 from gradwright.verify.diagnosis.residual import Part
 from gradwright.verify.numeric.differences import movable

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.cpython.forks import cached_property
 from gradwright.engine.base import TensorBase
-from gradwright.interpreter.forks import cached_property
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.probes import Probes
 from gradwright.verify.diagnosis.residual import Residual

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwright.contract.containers import put_together, take_apart
+from gradwright.base.errors import CutError, GradientWarning
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
-from gradwright.errors import CutError, GradientWarning
+from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis.behaviour import overlap, telling
 from gradwright.verify.diagnosis.case import Case, leaf
@@ -35,7 +35,7 @@ from gradwright.verify.numeric.on_host import on_host
 from gradwright.verify.witness import Witness, second_witness
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 BUDGET = 5.0
 """How many seconds it may take to compare entries."""

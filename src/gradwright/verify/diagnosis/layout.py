@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import MisfitGradient, size
+from gradwright.base.errors import MisfitGradient, size
 from gradwright.verify.diagnosis.context import Context
 from gradwright.verify.diagnosis.records import Hypothesis
 from gradwright.verify.diagnosis.residual import Part, Residual

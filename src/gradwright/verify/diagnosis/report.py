@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from gradwright.pages.shown import Shown
+from gradwright.base.pages.shown import Shown
 from gradwright.verify.diagnosis.records import Block, Entry, Hypothesis, Verdict, apart, plain
 from gradwright.verify.diagnosis.reproduction import Replay, write
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.interpreter.forks import cached_property
+from gradwright.base.cpython.forks import cached_property
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, Grid
 
 

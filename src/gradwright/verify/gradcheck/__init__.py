@@ -4,7 +4,7 @@
 backward pass must be besides right, `kinks` where there is no derivative, `budget` what fits in the time allowed.
 """
 
-from gradwright.errors import GradcheckError
+from gradwright.base.errors import GradcheckError
 from gradwright.verify.gradcheck.check import gradcheck, gradgradcheck
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwright.base.errors import CutError, GradcheckError, GradientWarning, StrictError
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import strict
-from gradwright.errors import CutError, GradcheckError, GradientWarning, StrictError
 from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis import diagnose
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
@@ -30,7 +30,7 @@ from gradwright.verify.numeric.jacobian import Subject, parameters, tensors
 from gradwright.verify.numeric.on_host import on_host
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.errors import GradcheckError
+from gradwright.base.errors import GradcheckError
 from gradwright.verify.gradcheck.forward import jacobians as pushed
 from gradwright.verify.gradcheck.kinks import corners, suspects
 from gradwright.verify.gradcheck.messages import Worst, drifting, edge, kink, mismatch, vague

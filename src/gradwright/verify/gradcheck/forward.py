@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends
-from gradwright.contract.containers import put_together, take_apart
+from gradwright.base.errors import GradcheckError, size
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.errors import GradcheckError, size
+from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.transform.forward_ad import dual_level, make_dual, unpack_dual
 from gradwright.transform.vmap import vmap
 from gradwright.verify.gradcheck.settings import Settings

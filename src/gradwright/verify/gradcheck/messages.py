@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwright.base.errors import GradcheckError
 from gradwright.engine.base import wrap
-from gradwright.errors import GradcheckError
 from gradwright.verify.diagnosis.records import apart
 from gradwright.verify.gradcheck.settings import Settings
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.base.errors import GradcheckError, size
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.errors import GradcheckError, size
 from gradwright.verify.circumstances import Circumstances
 from gradwright.verify.gradcheck.settings import Settings
 from gradwright.verify.numeric.draws import draw

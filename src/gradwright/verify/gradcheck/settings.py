@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright.base import dtypes
 from gradwright.engine.memory import overlaps
 from gradwright.verify.numeric.differences import lost, step
 from gradwright.verify.numeric.jacobian import Matrix, Subject, as_coordinates, tensors

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 
-from gradwright.contract.surrogate import reasons
+from gradwright.base.errors import GradcheckError, GradientWarning
 from gradwright.engine.backward import walk
-from gradwright.errors import GradcheckError, GradientWarning
+from gradwright.function.contract.surrogate import reasons
 from gradwright.verify.gradcheck.passes import check_undefined, jacobians
 from gradwright.verify.gradcheck.settings import Settings
 from gradwright.verify.numeric.jacobian import Subject

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.errors import GradientWarning
+from gradwright.base.errors import GradientWarning
 from gradwright.verify.numeric.jacobian import Subject, coordinates, pullback
 
 

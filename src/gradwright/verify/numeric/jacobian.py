@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright.contract.containers import paths, take_apart
+from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.errors import kind
+from gradwright.function.contract.containers import paths, take_apart
 
 Matrix = np.ndarray[Any, Any]
 Rows = Sequence[int] | Matrix

@@ -9,11 +9,11 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.backends.devices import CPU, device_of
-from gradwright.contract.containers import put_together, take_apart
 from gradwright.engine.base import wrap
 from gradwright.engine.node import AccumulateGrad
+from gradwright.face.xp.creation import moved
+from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.function.function import Function
-from gradwright.xp.creation import moved
 
 
 def on_host(func: Any, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

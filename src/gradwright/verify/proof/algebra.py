@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import NotProvedError
+from gradwright.base.errors import NotProvedError
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls, product, through
 from gradwright.verify.proof.functions import absolute, sign, sqrt

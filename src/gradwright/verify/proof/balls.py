@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import NotProvedError
+from gradwright.base.errors import NotProvedError
 from gradwright.verify.proof import series
 from gradwright.verify.proof.truths import Truths, left_open, settled
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.trees import tree_flatten
+from gradwright.base.errors import NotProvedError
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.errors import NotProvedError
+from gradwright.function.contract.trees import tree_flatten
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, boxed, each, spread
 from gradwright.verify.proof.library import flint

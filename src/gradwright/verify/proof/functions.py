@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import NotProvedError
+from gradwright.base.errors import NotProvedError
 from gradwright.verify.proof import series, special
 from gradwright.verify.proof.balls import balls, chosen, common, compared, each, paired, through
 from gradwright.verify.proof.shapes import broadcast_arrays, broadcast_to, uncertain

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import NotProvedError
+from gradwright.base.errors import NotProvedError
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, chosen, compared, each, quotient
 from gradwright.verify.proof.shapes import asarray, expand_dims, folded, reshape, take_along_axis, uncertain

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.surrogate import reason_of
+from gradwright.base.errors import NotProvedError
 from gradwright.engine.base import TensorBase
-from gradwright.errors import NotProvedError
-from gradwright.op import Op
+from gradwright.function.contract.surrogate import reason_of
+from gradwright.ops.declare import Op
 from gradwright.verify.numeric.bound import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import balls

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.numpy import namespace as numpy_namespace
-from gradwright.errors import NotProvedError
+from gradwright.base.errors import NotProvedError
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls, chosen, spread
 from gradwright.verify.proof.truths import Truths

@@ -15,7 +15,7 @@ import numpy as np
 from gradwright.backends import register
 from gradwright.backends.generic import Extended
 from gradwright.backends.numpy import namespace as numpy_namespace
-from gradwright.errors import NotProvedError
+from gradwright.base.errors import NotProvedError
 from gradwright.verify.proof import algebra, fourier, functions, order, shapes
 from gradwright.verify.proof.balls import Balls, balls, chosen, compared, power, product, quotient
 from gradwright.verify.proof.series import ELEMENTARY

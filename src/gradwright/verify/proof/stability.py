@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.base.errors import NotProvedError
+from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.errors import NotProvedError
-from gradwright.pages.shown import Shown
 from gradwright.verify.numeric.bound import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls

@@ -10,7 +10,7 @@ from math import ceil, log10
 from pathlib import Path
 from typing import Any
 
-from gradwright.op import Op, Sample, table
+from gradwright.ops.declare import Op, Sample, table
 from gradwright.verify.proof.box import prove_on
 from gradwright.verify.proof.point import prove
 from gradwright.verify.proof.verdict import PROVED, Proof

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.errors import NotProvedError
+from gradwright.base.errors import NotProvedError
 
 _open: ContextVar[list[str] | None] = ContextVar("conditions left open", default=None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gradwright.pages.shown import Shown
+from gradwright.base.pages.shown import Shown
 
 PROVED, DISPROVED, NOT_PROVED = "proved", "disproved", "not proved"
 

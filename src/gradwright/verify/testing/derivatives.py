@@ -17,7 +17,7 @@ from gradwright import backends
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.op import Op, Sample
+from gradwright.ops.declare import Op, Sample
 from gradwright.verify.numeric.differences import differences
 from gradwright.verify.testing.samples import draw
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.op import A, Sample
+from gradwright.ops.declare import A, Sample
 
 _CLEARANCE = 0.1  # how far entries keep from the points in A.avoid
 _TRIES = 10_000

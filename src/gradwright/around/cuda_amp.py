@@ -1,7 +1,0 @@
-"""``torch.cuda.amp``: see `gradwright.around.amp`."""
-
-from gradwright.around.amp import custom_bwd, custom_fwd, on_device
-
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
-
-autocast, GradScaler = on_device("cuda")

@@ -1,0 +1,380 @@
+"""A step that is a loop, as C text: its axes joined where memory allows, cut in blocks, shared out among threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set
+from typing import Any, NamedTuple
+
+from gradwright.compilation.by_c.ctypes_of import BOOL, NAMES, cast, literal, variable
+from gradwright.compilation.by_c.elements import Element
+from gradwright.compilation.by_c.fused import fused, fused_in
+from gradwright.compilation.by_c.lowered import Lowered
+from gradwright.compilation.by_c.memory import Memory, Spot, pointer
+from gradwright.compilation.by_c.places import in_order
+from gradwright.compilation.by_c.reductions import Sum
+from gradwright.compilation.by_c.steps import Step, in_step
+from gradwright.compilation.node import CONSTANT, Node
+
+BLOCK = 4096
+"""So many entries are added in their own precision; such sums are added in double precision."""
+_LINES = 64
+"""So many lines are added up, entry by entry, in their own precision."""
+_PARTS, _WORK = 32, 1 << 17
+"""How many parts a loop has that threads share, and the work, in entries times operations, from which it has them."""
+_TILE, _ALONG, _FAR = 16, (64, 8), 1024
+"""How long tiles are along the axis that one array lies along, and along the last: less if entries lie a multiple of
+so many bytes apart there, since these share their places in the cache, which holds few of them."""
+_HEAVY = frozenset({
+    "exp", "log", "sin", "cos", "tan", "tanh", "power", "pow", "erf", "special.erf", "expm1", "log1p", "atan", "sinh",
+    "cosh", "logaddexp", "atan2", "arctan", "asin", "acos", "special.erfc",
+})  # fmt: skip
+
+
+class Access(NamedTuple):
+    """What is read or written in a loop: its name in C, its type, where it lies, and its strides over the axes."""
+
+    name: str
+    dtype: Any
+    spot: Spot
+    start: int
+    strides: tuple[int, ...]
+    written: bool = False
+
+
+class Loop:
+    """One loop.
+
+    Attributes:
+        text: its function in C, ``static void loop_<number>(char **P, long part)``, and, if reductions are left to
+            join, ``join_<number>(char **P)``.
+        parts: in how many parts it is called.
+        joined: whether there is something to join.
+    """
+
+    def __init__(self, number: int, step: Step, lowered: Lowered, memory: Memory, tame: Set[Node] = frozenset(),
+                 split: bool = True) -> None:  # fmt: skip
+        self.number, self.step, self.lowered, self.memory = number, step, lowered, memory
+        self._reads: dict[tuple[Any, ...], Access] = {}
+        self._writes: list[Access] = []
+        self._body: list[str] = []
+        self._names: dict[Node, str] = {}
+        self._sums: list[Sum] = []
+        self._inside: dict[Node, str] = {}
+        self._fused = fused_in(step, lowered, memory, tame)
+        self._products: dict[str, tuple[str, str]] = {}
+        assert step.space is not None
+        for node in step.nodes:
+            self._compute(node)
+        work = math.prod(step.space) * sum(16 if n.op in _HEAVY else 1 for n in step.nodes)
+        self.shape = self._joined(step.space)
+        self._lay_out(split and work >= _WORK)
+        self.text = self._function() + self._joining()
+
+    def _compute(self, node: Node) -> None:
+        way: Any = self.lowered.how[node]
+        if isinstance(way, Element):
+            given = [self._operand(o, node.shape, d) for o, d in zip(way.operands, way.dtypes, strict=True)]
+            if node in self._fused:
+                self._names[node] = f"({given[0]} * {given[-1]})"
+                self._products[self._names[node]] = given[0], given[-1]
+                return
+            name = self._names[node] = f"t{len(self._names)}"
+            self._body.append(f"{variable(node.dtype)} {name} = {self._written(node, way, given)};")
+            if node in self.memory.kept:
+                spot, place = self.memory.spots[node], self.lowered.places[node]
+                target = self.memory.in_place.get(node)
+                if target is not None:
+                    place = self.lowered.places[target]
+                access = Access(f"w{len(self._writes)}", node.dtype, spot, place.start, place.over(node.shape), True)
+                self._writes.append(access)
+                self._inside[node] = access.name
+            return
+        name = self._operand(way.operand, way.operand.shape, node.dtype if way.kind in ("sum", "prod") else None)
+        if way.kind in ("any", "all") and way.operand.dtype != BOOL:
+            name = f"({name} != 0)"
+        kept = tuple(k for k, n in zip(way.kept, way.operand.shape, strict=True) if n != 1)
+        space: Any = self.step.space
+        inner = in_order(tuple(n for k, n in zip(kept, space, strict=True) if k))
+        rest = iter(inner)
+        self._sums.append(Sum(node, way.kind, kept, tuple(next(rest) if k else 0 for k in kept)))
+        self._body.append(f"@{len(self._sums) - 1}@{name}")
+
+    def _written(self, node: Node, way: Element, given: list[str]) -> str:
+        for first, (product, other) in ((True, given), (False, given[::-1])) if node.op in ("add", "subtract") else ():
+            if product in self._products:
+                return fused(node.op, self._products[product], other, first, node.dtype)
+        return way.write(given, node.dtype)
+
+    def _joined_to(self, s: Sum, to: str, value: str) -> str:
+        """The statement that adds an entry to the sums of its block."""
+        if value in self._products:
+            return f"{to} = {fused('add', self._products[value], to, True, s.near)};"
+        return s.join(to, value)
+
+    def _operand(self, operand: Any, shape: tuple[int, ...], dtype: Any) -> str:
+        """The C expression for an operand's entry, as ``dtype``, None being its own."""
+        if not isinstance(operand, Node):
+            return str(literal(operand, dtype))
+        own = operand.dtype
+        dtype = own if dtype is None else dtype
+        place = self.lowered.places[operand]
+        root = place.root
+        if root.op == CONSTANT and root.args[0].size == 1:
+            return str(literal(root.args[0].item(), own)) if own == dtype else cast(
+                str(literal(root.args[0].item(), own)), own, dtype)  # fmt: skip
+        if root in self._names and in_step(self.lowered, operand, shape):
+            return cast(self._names[root], own, dtype)
+        key = (root, place.start, place.over(shape))
+        if key not in self._reads:
+            self._reads[key] = Access(f"x{len(self._reads)}", own, self.memory.spots[root], *key[1:])
+        return cast(f"{self._reads[key].name}_", own, dtype)
+
+    def _joined(self, space: tuple[int, ...]) -> tuple[int, ...]:
+        """The space with axes joined that all memory takes as one; strides and the like are changed along."""
+        rows: list[list[Any]] = [list(a.strides) for a in (*self._reads.values(), *self._writes)]
+        rows += [list(s.strides) for s in self._sums]
+        masks = [list(s.kept) for s in self._sums]
+        shape = list(space)
+        k = len(shape) - 2
+        while k >= 0:
+            if all(r[k] == r[k + 1] * shape[k + 1] for r in rows) and all(m[k] == m[k + 1] for m in masks):
+                shape[k : k + 2] = [shape[k] * shape[k + 1]]
+                for row in (*rows, *masks):
+                    del row[k]
+            k -= 1
+        if not shape:
+            shape = [1]
+            for row in rows:
+                row.append(1)
+            for row in masks:
+                row.append(False)
+        strides = iter(rows)
+        self._reads = {key: a._replace(strides=tuple(next(strides))) for key, a in self._reads.items()}
+        self._writes = [a._replace(strides=tuple(next(strides))) for a in self._writes]
+        self._sums = [s._replace(strides=tuple(next(strides)), kept=tuple(m))
+                      for s, m in zip(self._sums, masks, strict=True)]  # fmt: skip
+        return tuple(shape)
+
+    def _lay_out(self, large: bool) -> None:
+        """Decide about blocks, parts, and how each reduction comes about."""
+        *outer, inner = self.shape
+        reduced = any(not s.kept[-1] for s in self._sums)
+        self.turned = self._turned_axis()
+        self.blocked = self.turned is None and inner > BLOCK and (reduced or (large and not outer))
+        self.outer = [*outer, -(-inner // BLOCK)] if self.blocked else outer
+        if self.turned is not None:
+            self.outer[self.turned] = -(-self.outer[self.turned] // _TILE)
+        self.threaded = 0
+        if large:
+            while self.threaded < len(self.outer) and math.prod(self.outer[: self.threaded]) < _PARTS:
+                self.threaded += 1
+        turns = math.prod(self.outer[: self.threaded])
+        self.parts = min(_PARTS, turns) if turns else 1
+        self.direct, self.scratch, self.lines = {}, {}, {}
+        for k, s in enumerate(self._sums):
+            kept = [*s.kept[:-1], *([s.kept[-1]] if self.blocked else []), s.kept[-1]]
+            first = kept.index(False) if False in kept else len(kept)
+            if not any(kept[first:]) and first >= self.threaded and first < len(kept):
+                self.direct[k] = first
+            else:
+                size = math.prod(n for n, stays in zip(self.shape, s.kept, strict=True) if stays)
+                self.scratch[k] = (self.memory.scratch(size * self.parts * s.far.itemsize), size)
+                if s.near != s.far and s.kept[-1] and not any(s.kept[:-1]):
+                    self.lines[k] = self.memory.scratch(size * self.parts * s.near.itemsize)
+        self.joined = bool(self.scratch)
+
+    def _turned_axis(self) -> int | None:
+        """The axis along which an array lies that is read across the last one: then the loop goes tile by tile."""
+        for read in self._reads.values():
+            if abs(read.strides[-1]) >= _TILE <= self.shape[-1] and not self._sums:
+                for axis, (n, step) in enumerate(zip(self.shape[:-1], read.strides, strict=False)):
+                    if abs(step) == 1 and n > 1:
+                        return axis
+        return None
+
+    def _variable(self, level: int) -> str:
+        return f"tile{level}" if level == self.turned else f"i{level}"
+
+    def _index(self, access_strides: tuple[int, ...]) -> str:
+        """Where an access begins in the innermost loop."""
+        terms = []
+        for k, step in enumerate(access_strides[:-1]):
+            if step:
+                terms.append(f"i{k} * {step}LL")
+        if self.blocked and access_strides[-1]:
+            terms.append(f"low * {access_strides[-1]}LL")
+        return " + ".join(terms) or "0"
+
+    def _function(self) -> str:
+        lines = [f"static void loop_{self.number}(char **P, long part) {{"]
+        for access in (*self._reads.values(), *self._writes):
+            kind = "const " * (not access.written) + NAMES[access.dtype]
+            at = pointer(access.spot, NAMES[access.dtype], access.start, access.dtype.itemsize, not access.written)
+            lines.append(f"  {kind} *{access.name} = {at};")
+        for k, (spot, size) in self.scratch.items():
+            s = self._sums[k]
+            name = NAMES[s.far]
+            lines.append(f"  {name} *a{k} = {pointer(spot, name, 0, 1, False)} + part * {size}LL;")
+            lines.append(f"  for (long k = 0; k < {size}; k++) a{k}[k] = {s.start(s.far)};")
+        for k in self.direct:
+            s = self._sums[k]
+            name = NAMES[s.node.dtype]
+            at = pointer(self.memory.spots[s.node], name, 0, s.node.dtype.itemsize, False)
+            lines.append(f"  {name} *a{k} = {at};")
+        for k, spot in self.lines.items():
+            s, size = self._sums[k], self.scratch[k][1]
+            name = NAMES[s.near]
+            lines.append(f"  {name} *n{k} = {pointer(spot, name, 0, 1, False)} + part * {size}LL;")
+            lines.append(f"  for (long k = 0; k < {size}; k++) n{k}[k] = {s.start(s.near)};")
+        if self.lines:
+            lines.append("  long lines = 0;")
+        lines += ["  " + line for line in self._nest(0)]
+        lines += ["  " + line for line in self._lines_joined()]
+        return "\n".join([*lines, "}\n"])
+
+    def _lines_joined(self) -> list[str]:
+        """What adds the sums of a few lines to those of all."""
+        found = []
+        for k in self.lines:
+            s, size = self._sums[k], self.scratch[k][1]
+            join = s.join(f"a{k}[k]", f"n{k}[k]")
+            found.append(f"for (long k = 0; k < {size}; k++) {{ {join} n{k}[k] = {s.start(s.near)}; }}")
+        return found
+
+    def _nest(self, level: int) -> list[str]:
+        lines: list[str] = []
+        mine = [k for k, first in self.direct.items() if first == level and level < len(self.outer)]
+        for k in mine:
+            s = self._sums[k]
+            lines.append(f"{NAMES[s.far]} d{k} = {s.start(s.far)};")
+        if level < len(self.outer):
+            n = self.outer[level]
+            if level < self.threaded:
+                if level == 0:
+                    total = math.prod(self.outer[: self.threaded])
+                    first, last = (f"{total}LL * {k} / {self.parts}" for k in ("part", "(part + 1)"))
+                    lines.append(f"for (long turn = {first}, last = {last}; turn < last; turn++) {{")
+                    rest = "turn"
+                    for j in reversed(range(self.threaded)):
+                        value = rest if j == 0 else f"{rest} % {self.outer[j]}"
+                        lines.append(f"  long {self._variable(j)} = {value};")
+                        rest = f"({rest} / {self.outer[j]})"
+                    lines += ["  " + line for line in self._nest(self.threaded)] + ["}"]
+            else:
+                i = self._variable(level)
+                lines.append(f"for (long {i} = 0; {i} < {n}; {i}++) {{")
+                lines += ["  " + line for line in self._nest(level + 1)] + ["}"]
+        else:
+            lines += self._innermost()
+        for k in mine:
+            s = self._sums[k]
+            lines.append(f"a{k}[{self._result(s)}] = {cast(f'd{k}', s.far, s.node.dtype)};")
+        return lines
+
+    def _result(self, s: Sum, inner: str = "") -> str:
+        """Where the result of a reduction lies, at these axes that stay."""
+        terms = [f"i{k} * {step}LL" for k, step in enumerate(s.strides[:-1]) if step]
+        if inner and s.strides[-1]:
+            terms.append(f"{inner} * {s.strides[-1]}LL")
+        return " + ".join(terms) or "0"
+
+    def _innermost(self) -> list[str]:
+        n = self.shape[-1]
+        if self.turned is None:
+            return self._line("0", str(n))
+        k, size = self.turned, self.shape[self.turned]
+        far = any(r.strides[-1] and r.strides[-1] * r.dtype.itemsize % _FAR == 0 for r in self._reads.values())
+        along = _ALONG[far]
+        begin, end = f"tile{k} * {_TILE}LL", f"(tile{k} + 1) * {_TILE}LL"
+        return [
+            f"for (long from = 0; from < {n}; from += {along}) {{",
+            f"  long to = from + {along} < {n} ? from + {along} : {n}, end = {end} < {size} ? {end} : {size};",
+            f"  for (long i{k} = {begin}; i{k} < end; i{k}++) {{",
+            *(f"    {line}" for line in self._line("from", "to")),
+            "  }", "}",
+        ]  # fmt: skip
+
+    def _line(self, low: str, high: str) -> list[str]:
+        """The innermost loop, from and to these."""
+        n = self.shape[-1]
+        lines: list[str] = []
+        if self.blocked:
+            block = len(self.outer) - 1
+            lines.append(f"long low = i{block} * {BLOCK}LL, high = {n}LL - low < {BLOCK} ? {n}LL - low : {BLOCK};")
+            high = "high"
+        body: list[str] = []
+        for access in (*self._reads.values(), *self._writes):
+            name = f"{access.name}p"
+            kind = "const " * (not access.written) + NAMES[access.dtype]
+            lines.append(f"{kind} *{name} = {access.name} + ({self._index(access.strides)});")
+            step = access.strides[-1]
+            if not access.written:
+                read = f"{name}[{_times(step)}]"
+                read = f"{read} != 0" if access.dtype == BOOL else read
+                line = f"{variable(access.dtype)} {access.name}_ = {read};"
+                (body if step else lines).append(line)
+        clauses = []
+        after = []
+        for line in self._body:
+            if not line.startswith("@"):
+                body.append(line)
+                continue
+            _, number, name = line.split("@", 2)
+            k = int(number)
+            s = self._sums[k]
+            if s.kept[-1]:
+                offset = "low + i" if self.blocked else "i"
+                where = self._result(s, f"({offset})")
+                join = self._joined_to if k in self.lines or s.near == s.far else Sum.join
+                body.append(join(s, f"{'n' if k in self.lines else 'a'}{k}[{where}]", name))
+                continue
+            lines.append(f"{NAMES[s.near]} r{k} = {s.start(s.near)};")
+            clauses.append(f"reduction({s.clause}:r{k})")
+            body.append(self._joined_to(s, f"r{k}", name))
+            if k in self.scratch:
+                after.append(s.join(f"a{k}[{self._result(s)}]", f"r{k}"))
+            elif self.direct[k] == len(self.outer):
+                after.append(f"a{k}[{self._result(s)}] = r{k};")
+            else:
+                after.append(s.join(f"d{k}", f"r{k}"))
+        if self.lines:
+            most = _LINES * (-(-n // BLOCK) if self.blocked else 1)
+            after += [f"if (++lines == {most}) {{", *self._lines_joined(), "lines = 0; }"]
+        for node, name in self._inside.items():
+            access = next(a for a in self._writes if a.name == name)
+            body.append(f"{name}p[{_times(access.strides[-1])}] = {self._names[node]};")
+        if n == 1:
+            return [*lines, "{ const long i = 0; (void) i;", *("  " + b for b in body), "}", *after]
+        pragma = " ".join(["#pragma omp simd", *clauses])
+        return [*lines, pragma, f"for (long i = {low}; i < {high}; i++) {{", *("  " + b for b in body), "}", *after]
+
+    def _joining(self) -> str:
+        if not self.scratch:
+            return ""
+        lines = [f"static void join_{self.number}(char **P) {{"]
+        for k, (spot, size) in self.scratch.items():
+            s = self._sums[k]
+            far, own = NAMES[s.far], NAMES[s.node.dtype]
+            to = pointer(self.memory.spots[s.node], own, 0, s.node.dtype.itemsize, False)
+            join = s.join("t", f"a[part * {size}LL + k]")
+            lines += [
+                f"  {{ const {far} *a = {pointer(spot, far, 0, 1, True)}; {own} *out = {to};",
+                f"    for (long k = 0; k < {size}; k++) {{",
+                f"      {far} t = a[k];",
+                f"      for (long part = 1; part < {self.parts}; part++) {join}",
+                f"      out[k] = {cast('t', s.far, s.node.dtype)}; }} }}",
+            ]
+        return "\n".join([*lines, "}\n"])
+
+    @property
+    def calls(self) -> str:
+        """The statements that run it."""
+        run = f"loop_{self.number}(P, 0);"
+        if self.parts > 1:
+            run = f"((parallel_t) P[0])(loop_{self.number}, P, {self.parts});"
+        return run + (f" join_{self.number}(P);" if self.joined else "")
+
+
+def _times(step: int) -> str:
+    return "i" if step == 1 else "0" if step == 0 else f"i * {step}LL"

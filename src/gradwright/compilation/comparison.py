@@ -1,0 +1,237 @@
+"""A compiled run held against the eager one: each result, each write, each gradient, and the backward pass.
+
+Numbers may differ by rounding: by `BOUND` units in the last place of the largest entry. Where that is not enough it is
+measured what rounding does to them: the program is run with every value moved by a unit in the last place, and what
+that changes is allowed ten times. (Adam makes a whole step of a gradient that is nothing but rounding.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends import is_array, library
+from gradwright.compilation.interpreted import Interpreted, compute, on_host, same, taken
+from gradwright.compilation.node import CHECK, CONSTANT, HOST, Departed, Node, Program
+from gradwright.compilation.trace.history import arriving, standing
+from gradwright.compilation.trace.state import outside
+from gradwright.engine.base import TensorBase
+from gradwright.transform.arguments import flatten
+
+BOUND = 2000
+
+
+class Difference:
+    """Two arrays that differ too much.
+
+    Attributes:
+        what: what they are, in words.
+        node: the node that computes it.
+        found, expected: the entry that differs most, compiled and eager.
+        bound: by how much it may.
+    """
+
+    def __init__(self, what: str, node: Node, found: Any, expected: Any, bound: float) -> None:
+        self.what, self.node, self.bound = what, node, bound
+        self.found, self.expected = found, expected
+
+    def __str__(self) -> str:
+        line = f", computed at {self.node.line}" if self.node.line else ""
+        return (f"{self.what} is {self.found} compiled and {self.expected} eagerly, which may differ by "
+                f"{self.bound:.1e}{line}")  # fmt: skip
+
+
+def difference(what: str, node: Node, found: Any, expected: Any, exact: bool, spread: float = 0.0) -> Difference | None:
+    """How an array differs from the one expected; None if it does not, or by rounding alone."""
+    a, b = on_host(found), on_host(expected)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return Difference(what, node, f"{a.dtype} {list(a.shape)}", f"{b.dtype} {list(b.shape)}", 0.0)
+    if same(a, b):
+        return None
+    if exact or a.dtype.kind not in "fc":
+        wrong, bound = ~((a == b) | ((a != a) & (b != b))), 0.0
+    else:
+        size = np.abs(b[np.isfinite(b)])
+        bound = float(size.max(initial=0)) * float(np.finfo(a.dtype).eps) * BOUND + 10 * spread
+        with np.errstate(all="ignore"):
+            wrong = ~((np.abs(a - b) <= bound) | (a == b) | ((a != a) & (b != b)))
+    if not wrong.any():
+        return None
+    with np.errstate(all="ignore"):
+        gap = np.where(wrong, np.nan_to_num(np.abs(a.astype(complex) - b), nan=np.inf), -1.0)
+    at = np.unravel_index(int(gap.argmax()), a.shape)
+    where = f"{what}[{', '.join(map(str, at))}]" if at else what
+    return Difference(where, node, a[at], b[at], bound)
+
+
+class Shaken(Interpreted):
+    """Call by call, each value moved at random by what rounding may: eps times it, or what its terms add up to."""
+
+    rng: Any
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        return super().__call__([a + self._noise(a) for a in arrays])
+
+    def compute(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The value of a node, moved; none of a check."""
+        if node.op == CHECK:
+            return None
+        found = compute(node, args, kwargs)
+        if node.op in (CONSTANT, HOST) or node.shape is None:
+            return found
+        if node.op not in _SUMS:
+            return found + self._noise(found)
+        sizes = [abs(a) if is_array(a) and a.dtype.kind in "fc" else a for a in args]
+        return found + self._noise(compute(node, tuple(sizes), kwargs), found.dtype)
+
+    def _noise(self, size: Any, dtype: Any = None) -> Any:
+        dtype = np.dtype(dtype or size.dtype)
+        if dtype.kind not in "fc":
+            return np.zeros((), dtype)
+        xp = library(size).xp
+        size = xp.where(xp.isfinite(size), size, xp.zeros_like(size))  # what is infinite stays
+        return (size * (self.rng.choice([-1, 1], np.shape(size)) * np.finfo(dtype).eps)).astype(dtype)
+
+
+_SUMS = frozenset({"sum", "mean", "matmul", "cumulative_sum", "vecdot", "tensordot", "einsum"})
+
+
+def spreads(program: Program, arrays: Sequence[Any], again: Callable[[], None]) -> list[float]:
+    """By how much each output moves by rounding.
+
+    ``again`` lets the same random numbers be drawn again.
+    """
+    whole = Program(program.nodes, program.inputs, program.outputs, [None] * len(program.outputs))
+    plain = _values(program, arrays, again)
+    found = [0.0] * len(program.outputs)
+    for seed in range(3):
+        again()
+        moved = Shaken(whole)
+        moved.rng = np.random.default_rng(seed)
+        try:
+            values = moved(arrays)
+        except Departed:  # another shape: nothing is learnt
+            continue
+        for k, (a, b) in enumerate(zip(values, plain, strict=True)):
+            if a.dtype.kind in "fc" and a.size and a.shape == b.shape:
+                with np.errstate(all="ignore"):
+                    gap = np.abs(a - b)
+                found[k] = max(found[k], float(gap[np.isfinite(gap)].max(initial=0)))
+    return found
+
+
+def _values(program: Program, arrays: Sequence[Any], again: Callable[[], None]) -> list[Any]:
+    again()
+    return Interpreted(Program(program.nodes, program.inputs, program.outputs, [None] * len(program.outputs)))(arrays)
+
+
+def first_difference(make: Any, program: Program, arrays: Sequence[Any], exact: bool,
+                     again: Callable[[], None]) -> Difference | None:  # fmt: skip
+    """The first node that a way of running a program computes otherwise than NumPy, call by call."""
+    nodes = [node for node in program.nodes if node.shape is not None]
+    whole = Program(program.nodes, program.inputs, nodes, [None] * len(nodes))
+    again()
+    found = make(whole)([taken(a) for a in arrays])
+    expected = _values(whole, [taken(a) for a in arrays], again)
+    measured: list[float] | None = None
+    for k, (node, a, b) in enumerate(zip(nodes, found, expected, strict=True)):
+        what = f"%{node.number} = {node.op}"
+        gap = difference(what, node, a, b, exact)
+        if gap and not exact:
+            measured = measured or spreads(whole, arrays, again)
+            gap = difference(what, node, a, b, exact, measured[k])
+        if gap:
+            return gap
+    return None
+
+
+def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], leaves: Sequence[Any], exact: bool,
+           spread: Callable[[], list[float]]) -> Difference | None:  # fmt: skip
+    """The first of the results and effects of a run that differs from those of the eager run that has followed.
+
+    Args:
+        found: the outputs, and what was to be written.
+        result: what the eager run returned.
+        arrays: the inputs, written by now.
+        leaves: those of the arguments.
+    """
+    record = entry.record
+    expected: dict[int, tuple[str, Any]] = {}
+    for k, at in enumerate(record.program.writes):
+        if at is not None:
+            expected[k] = record.sources[at].what(), arrays[at]
+    try:
+        results = record.spec.flatten_up_to(result)
+    except ValueError:
+        return Difference("the tree of results", record.program.nodes[0], record.spec, flatten(result)[1], 0.0)
+    for j, ((kind, k), x) in enumerate(zip(record.result, results, strict=True)):
+        if (kind in ("value", "number")) is isinstance(x, TensorBase) or (kind == "value" and not _equal(k, x)):
+            return Difference("a result", record.program.nodes[0], k, x, 0.0)
+        what = f"result {j}" if len(results) > 1 else "the result"
+        if kind == "made":
+            expected[record.outputs[k]] = what, x.array
+        elif kind == "number":
+            a, b = found[k[0]], np.asarray(x)
+            like = b.size == a.size and b.dtype.kind in "biufc"
+            expected[k[0]] = what, b.astype(a.dtype).reshape(a.shape) if like else b
+    for owner, leaf in record.grads:
+        if owner[0] == "made":
+            continue
+        t = outside(owner, leaves)
+        grad = t._grad
+        if (grad is None) is not (leaf is None):
+            return Difference("a .grad", record.program.nodes[0], leaf and "a tensor", grad and "a tensor", 0.0)
+        if leaf is not None and leaf[0] == "made":
+            expected[record.outputs[leaf[1]]] = f"the .grad of a tensor of shape {list(t.array.shape)}", grad.array
+    measured: list[float] | None = None
+    for k, (what, b) in expected.items():
+        gap = difference(what, record.program.outputs[k], found[k], b, exact)
+        if gap and not exact:
+            measured = measured or spread()
+            gap = difference(what, record.program.outputs[k], found[k], b, exact, measured[k])
+        if gap:
+            return gap
+    return None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two Python values are the same."""
+    return type(a) is type(b) and (a == b or (a != a and b != b))
+
+
+def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], leaves: Sequence[Any],
+                exact: bool) -> Difference | None:  # fmt: skip
+    """The first of the gradients that differs from those of a pass through the graph of the eager run."""
+    results = history.spec.flatten_up_to(result)
+    rng = np.random.default_rng(0)
+    cotangents = [rng.standard_normal(shape).astype(dtype) for _, shape, dtype in history.outputs]
+    beside = next((x for x in found if library(x) is history.program.library), None)
+    if beside is not None and beside.__class__ is not np.ndarray:
+        by = history.program.library
+        cotangents = [by.brought(c, None, by.place_of(beside)) for c in cotangents]
+    tensors = [leaves[t] if isinstance(t, int) else t for t in history.tensors]
+    made = [standing(place, results) for place in history.places]
+    cotangents = [g if t is not None else g * 0 for t, g in zip(made, cotangents, strict=True)]
+    roots = [(t._node, g) for t, g in zip(made, cotangents, strict=True) if t is not None]
+    ends = [t._node for t in tensors]
+    expected = arriving(roots, ends)
+    saved = [arrays[s.at] if s.is_input else found[s.at] for s in history.saved]
+    given = [*cotangents, *saved]
+    ours = history.runner(given)
+    measured: list[float] | None = None
+    for k, (a, end) in enumerate(zip(ours, ends, strict=True)):
+        node = history.program.outputs[k]
+        what = f"the gradient by a tensor of shape {list(a.shape)}"
+        gap = difference(what, node, a, expected.get(end, np.zeros_like(a)), exact)
+        if gap and not exact:
+            measured = measured or spreads(history.program, given, _nothing)
+            gap = difference(what, node, a, expected.get(end, np.zeros_like(a)), exact, measured[k])
+        if gap:
+            return gap
+    return None
+
+
+def _nothing() -> None:
+    """No random numbers are drawn in a backward pass."""

@@ -1,0 +1,391 @@
+"""One program of a function: which calls it stands for, its inputs gathered, and its outputs handed on.
+
+Both are text written for the program and compiled: a call of a small program takes as long as its Python does.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends.devices import device
+from gradwright.backends.numpy import NUMPY
+from gradwright.compilation import kept
+from gradwright.compilation.trace.record import Input, Record
+from gradwright.compilation.trace.state import hooks_of, look, outside
+from gradwright.compilation.trace.units import place
+from gradwright.compilation.watch.guards import FAULTS, Guard, Source, compiled_guards, is_atom, same, same_array
+from gradwright.engine.base import TensorBase, made
+from gradwright.engine.memory import laid, rebind
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.view import refresh
+from gradwright.function.contract.trees import tree_unflatten
+
+_number = count().__next__
+_NUMBERS = {"item": "{}.item()", "tolist": "{}.tolist()", "float": "float({}.item())"}
+
+
+_RAISED = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
+
+
+class Failed(Exception):  # noqa: N818 - no error: an eager run tells, or catches it as the function does
+    """A program has raised, and nothing is written yet."""
+
+
+class Entry:
+    """A recorded run, made ready to be done again.
+
+    Attributes:
+        record: what was recorded.
+        runner: its program, made ready.
+        guards: what Python code has read.
+        changed: a function: which of the guards does not hold any more; None if all do.
+        unchanged: a quick one: whether all do.
+        gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
+        commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
+        checked: whether a run of it has been compared with an eager one.
+        last: the arrays of inputs that the last call was given, or has left.
+        number: larger than that of every entry made before.
+        place: which of its function's programs it is.
+    """
+
+    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = (),
+                 checked: bool = False) -> None:  # fmt: skip
+        self.record, self.runner, self.guards = record, runner, guards
+        self.changed = compiled_guards(guards)
+        self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
+        self.checked, self.place = checked, 0
+        text = _Text(record, leaves, guards, runner)
+        self._fixed = text.fixed
+        lines = text.gather() + text.commit()
+        self.text = "\n".join(lines)
+        self.number = _number()
+        filename = f"<gradwright compiled call {self.number}>"
+        linecache.cache[filename] = (len(self.text), None, self.text.splitlines(keepends=True), filename)
+        exec(compile(self.text, filename, "exec"), text.scope)  # noqa: S102 - the text is written here
+        self.last: list[Any] = text.scope[text.last]
+        self.gather: Callable[[Sequence[Any]], list[Any] | None] = text.scope["gather"]
+        self.commit: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any] = text.scope["commit"]
+
+    def called(self, arrays: Sequence[Any], leaves: Sequence[Any]) -> Any:
+        """What the function returns for arrays that `gather` gave; all that it writes is written."""
+        try:
+            return self.commit(self.run(arrays), leaves, arrays)
+        finally:
+            if self.runner.done:  # what was written is used up, and an interrupt, or an error, came in between
+                self._settle(leaves)
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """The outputs of the program. Raises `Failed` where it raises before it has written anything."""
+        try:
+            return self.runner(arrays)
+        except _RAISED as e:
+            if self.runner.done or self.record.shared:
+                raise
+            raise Failed from e
+
+    def _settle(self, leaves: Sequence[Any]) -> None:
+        for at, array in self.runner.left():
+            source = self.record.sources[at]
+            rebind(source.holder(leaves), array, source.whole)
+        self.runner.done.clear()
+
+    def moved(self, leaves: Sequence[Any]) -> str:
+        """Why `gather` has returned None, for people."""
+        for k, was in self._fixed:
+            if k < len(leaves) and is_atom(was) and is_atom(leaves[k]) and not same(was, leaves[k]):
+                return (f"argument {k}, which was {was!r}, is {leaves[k]!r}: each value has a program of its own. Give "
+                        "a number that changes as a tensor")  # fmt: skip
+        for source in self.record.sources:
+            if source.look is not None:
+                if what := _differs(source.look, source.holder(leaves)):
+                    return f"{source.what()}: {what}"
+            elif source.kind == "setting" and source.setting.read() is None:  # type: ignore[union-attr]
+                return f"the option {source.setting.key!r} of an optimiser"  # type: ignore[union-attr]
+        for leaf, state, *_ in self.record.looks:
+            if what := _differs(state, outside(leaf, leaves)):
+                return f"a tensor of shape {list(state[1])} from outside: {what}"
+        return "which tensors share memory or are the same one, or an argument that is no tensor"
+
+
+def _differs(old: Any, t: Any) -> str:
+    if not isinstance(t, TensorBase):
+        return "it is None now" if t is None else f"it is an object of {type(t).__name__} now"
+    names = "class", "shape", "dtype", "strides or device", "history", "absence of a .grad", "hooks"
+    pairs = zip(names, old, look(t), strict=True)
+    return ", ".join(f"{name} {new!r} in place of {was!r}" for name, was, new in pairs if was != new)
+
+
+class _Text:
+    """The two functions as text, and what their names stand for."""
+
+    def __init__(self, record: Record, leaves: Sequence[Any], guards: Sequence[Guard], runner: Any) -> None:
+        self.record, self.donates, self.done = record, runner.donates, runner.done
+        self.at: dict[int, int] = {}
+        self.again: list[tuple[int, int]] = []
+        for k, x in enumerate(leaves):
+            if isinstance(x, TensorBase) and self.at.setdefault(id(x), k) != k:
+                self.again.append((k, self.at[id(x)]))
+        self.outside = tensors_of(guards)
+        self.bound = {at: x for at, x in self.outside.items() if at in self.at}
+        self.fixed = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, TensorBase)]
+        leaves_out = [*record.result, *(leaf for _, leaf in record.grads if leaf), *(s.leaf for s in record.shown)]
+        self.owners = [*{(of[0], id(of[1]) if of[0] == "tensor" else of[1]): of
+                         for kind, of in leaves_out if kind == "grad"}.values()]  # fmt: skip
+        self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
+        self.scope: dict[str, Any] = {
+            "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
+            "lying": _lying, "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place,
+            "unflatten": tree_unflatten, "up_to_date": up_to_date, "rebind": rebind, "laid": laid, **kept.NAMES,
+        }  # fmt: skip
+        self.last = self.name([None] * len(record.sources), "last")
+        self.kept = {k for k, s in enumerate(record.sources) if s.library is not NUMPY}
+
+    def name(self, value: Any, stem: str = "v") -> str:
+        """A name for a value."""
+        found = f"{stem}{len(self.scope)}"
+        self.scope[found] = value
+        return found
+
+    # -- before --
+
+    def which(self) -> list[str]:
+        """Which of the arguments are one tensor, and which of them have to be a certain one."""
+        own = sorted(self.at.values())
+        lines = [f"if leaves[{k}] is not leaves[{j}]: return None" for k, j in self.again]
+        lines += [f"if leaves[{self.at[k]}] is not {self.name(t)}: return None" for k, t in self.bound.items()]
+        if len(own) > 1:
+            lines.append(f"if len({{{', '.join(f'id(leaves[{k}])' for k in own)}}}) != {len(own)}: return None")
+        tensors = [*(s.tensor for s in self.record.sources), *(look[0][1] for look in self.record.looks)]
+        others = self.outside | {id(t): t for t in tensors if isinstance(t, TensorBase)}
+        others = {at: t for at, t in others.items() if at not in self.at}
+        if others:
+            ids = self.name(frozenset(others))
+            lines += [f"if id(leaves[{k}]) in {ids}: return None" for k in own]
+        lines += [f"if leaves[{k}] is not {self._given(of)}._grad: return None" for k, of in self.record.owned]
+        return lines
+
+    def gather(self) -> list[str]:
+        """The function `Entry.gather`."""
+        record, last = self.record, self.last
+        lines = [f"if not {self.name(_same_as(x))}(leaves[{k}]): return None" for k, x in self.fixed]
+        lines += self.which()
+        lines.append("moved = False")
+        arrays = []
+        for k, source in enumerate(record.sources):
+            arrays.append(f"a{k}")
+            if source.kind == "array":
+                lines.append(f"a{k} = {self.name(source.array)}")
+            elif source.kind == "setting":
+                lines += self._setting(source, f"a{k}")
+            elif k in self.kept:
+                lines += self._state(source.look, f"t{k}", self._where(source))
+                lines += kept.reading(source, f"a{k}", f"t{k}", f"{last}[{k}]", self.name, k in record.written)
+            else:
+                lines += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", f"{last}[{k}]")
+        checks = []
+        for k, (t, state, unit, steps) in enumerate(record.looks):
+            if not isinstance(state[3], tuple):
+                if any(self._is_of(s, t) for s in record.sources):
+                    continue  # it has been looked at
+                lines += self._state(state, f"s{k}", self._given(t))
+                own = f"pa{unit}" if unit is not None and record.sources[unit].whole else None
+                lines += kept.looking(state, f"s{k}", f"b{k}", own, steps, self.name)
+                continue
+            lines += self._tensor(state, f"s{k}", self._given(t), f"b{k}", None)
+            if unit is not None:
+                checks.append(f"if place(b{k}) != place(a{unit}): return None")
+        written = [f"a{k}" for k in record.written]
+        if written and len(arrays) > 1:
+            if numpys := [k for k in range(len(arrays)) if k not in self.kept]:
+                checks.append(f"if not apart([{', '.join(f'a{k}' for k in numpys)}], {numpys}): return None")
+            if self.kept:
+                given = ["None" if s.look is None else f"t{k}" for k, s in enumerate(record.sources)]
+                checks.append(f"if not {self.name(kept.apart(record))}([{', '.join(given)}]): return None")
+        if checks:
+            lines += ["if moved:", *(f"    {line}" for line in checks)]
+        taken = [k for k in self.tensors if all(s.kind != "argument" or s.at != k for s in record.sources)]
+        lines += [f"if not isinstance(leaves[{k}], TensorBase): return None" for k in taken]
+        for k in self.donates:
+            lines += kept.using_up(f"a{k}", f"t{k}", f"{last}[{k}]")
+        known = [a if k not in self.donates else f"{last}[{k}]" for k, a in enumerate(arrays)]
+        lines += ["if moved:", f"    {last}[:] = [{', '.join(known)}]", f"return [{', '.join(arrays)}]"]
+        return ["def gather(leaves):", *(f"    {line}" for line in lines), ""]
+
+    def _is_of(self, source: Input, leaf: tuple[str, Any]) -> bool:
+        """Whether an input is read from this tensor from outside."""
+        if source.kind == "argument":
+            return leaf == ("argument", source.at)
+        return source.kind == "tensor" and leaf[0] == "tensor" and leaf[1] is source.tensor
+
+    def _where(self, source: Input) -> str:
+        if source.kind == "argument":
+            return f"leaves[{source.at}]"
+        return f"{self._given(source.of)}._grad" if source.kind == "grad" else self.name(source.tensor, "tensor")
+
+    def _setting(self, source: Input, array: str) -> list[str]:
+        setting: Any = source.setting
+        place, held = self.name(setting.container), np.array(setting.value)
+        value = f"{place}.get({setting.key!r})"
+        number = None if source.library is NUMPY else self.name(kept.numbers(setting.value, source))
+        lines = [f"value = {value}"]
+        if setting.index is not None:
+            lines.append(f"value = value[{setting.index}] if value.__class__ is tuple "
+                         f"and len(value) == {len(setting.container[setting.key])} else None")  # fmt: skip
+        lines.append("if value.__class__ is not float or value == 0: return None")
+        if number is not None:
+            return [*lines, f"{array} = {number}(value)"]
+        lines.append(f"{array} = {self.name(held)}")
+        return [*lines, f"if {array} != value: {array}[()] = value"]
+
+    def _state(self, state: tuple[Any, ...], t: str, where: str) -> list[str]:
+        """What a tensor is, beside its array."""
+        cls, _, _, _, history, no_grad, hooks = state
+        lines = [f"{t} = {where}", f"if {t}.__class__ is not {self.name(cls)}: return None"]
+        if history == "none":
+            lines.append(f"if {t}._node is not None: return None")
+        else:
+            word = "is not" if history == "leaf" else "is"
+            no = " or node is None" if history == "made" else ""
+            lines += [f"node = {t}._node", f"if node.__class__ {word} AccumulateGrad{no}: return None"]
+            if hooks:
+                lines.append(f"if hooks_of(node) != {self.name(hooks)}: return None")
+            else:
+                lines.append("if node._hooks is not None and hooks_of(node): return None")
+        if history == "leaf" or not no_grad:
+            lines.append(f"if getattr({t}, '_grad', None) is {'not None' if no_grad else 'None'}: return None")
+        return lines
+
+    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, last: str | None) -> list[str]:
+        _, shape, dtype, strides, *_ = state
+        lines = [*self._state(state, t, where), f"{array} = {t}.array"]
+        known = f"{array} is not {last} or " if last else ""
+        checks = [
+            f"{array} = up_to_date({t})",
+            f"if {array}.__class__ is not ndarray or {array}.shape != {shape!r}: return None",
+            f"if {array}.dtype != {self.name(dtype)} or {array}.strides != {strides!r}: return None",
+            "moved = True",
+        ]
+        if last and int(last.rpartition("[")[2][:-1]) in self.record.written:
+            checks.insert(-1, f"if not {array}.flags.behaved: return None")
+        else:
+            checks.insert(-1, f"if not {array}.flags.aligned: return None")
+        return [*lines, f"if {known}{t}._view is not None:" if known else "if True:", *(f"    {c}" for c in checks)]
+
+    def _apart(self, arrays: Sequence[Any], numbers: Sequence[int]) -> bool:
+        """Whether memory of NumPy's that is written is that of one input alone; which inputs they are."""
+        return not any(
+            np.may_share_memory(array, other)
+            for at, array in zip(numbers, arrays, strict=True) if at in self.record.written
+            for k, other in zip(numbers, arrays, strict=True) if k != at
+        )  # fmt: skip
+
+    # -- after --
+
+    def commit(self) -> list[str]:
+        """The function `Entry.commit`."""
+        record = self.record
+        lines: list[str] = []
+        lines_after: list[str] = []
+        for k, at in enumerate(record.program.writes):
+            if at in self.kept:
+                source = record.sources[at]
+                lines += kept.exchanging(self._where(source), f"outputs[{k}]", source.whole)
+                lines.append(f"{self.last}[{at}] = outputs[{k}]")
+        if self.donates:
+            lines.append(f"{self.name(self.done)}.clear()")
+        for k, out in enumerate(record.outputs):
+            order = record.made[k][2]
+            if record.program.outputs[out].library is not NUMPY:
+                lines_after += [f"laid(m{k}, {order})"] * (order is not None)
+            elif order is not None:
+                lines.append(f"outputs[{out}] = lying(outputs[{out}], {order})")
+            elif len(record.program.outputs[out].shape) > 1:
+                lines.append(f"if not outputs[{out}].flags.c_contiguous: outputs[{out}] = outputs[{out}].copy()")
+            lines += [
+                f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]",
+                f"m{k}._counter = [{self.name(record.made[k][0])}]", f"m{k}._view = None",
+                f"m{k}._node = {'None' if record.spent[k] is None else self.name(record.spent[k])}",
+            ]  # fmt: skip
+            if record.made[k][1]:
+                lines.append(f"m{k}._node = AccumulateGrad(m{k})")
+        lines += lines_after
+        lines += [f"g{k} = {self._given(t)}._grad" for k, t in enumerate(self.owners)]
+        for history in record.histories:
+            made = ", ".join(f"m{k}" for k in range(len(record.outputs)))
+            lines.append(f"{self.name(history)}.attach([{made}], outputs, arrays, leaves)")
+        for t, writes, at in record.versions:
+            lines += [f"counter = {self._given(t)}._counter", f"counter[0] += {writes}"]
+            lines.append(f"counter[1:] = ({self.name(at)},)")
+        for k, shown in enumerate(record.shown):
+            lines.append(f"n{k} = {self.name(shown.make)}({self._given(shown.leaf)})")
+        for t, leaf in record.grads:
+            lines.append(f"{self._given(t)}._grad = {'None' if leaf is None else self._given(leaf)}")
+        result = [self._given(x) for x in record.result]
+        if record.spec.is_leaf():
+            lines.append(f"return {result[0]}")
+        else:
+            lines.append(f"return unflatten([{', '.join(result)}], {self.name(record.spec)})")
+        return ["def commit(outputs, leaves, arrays):", *(f"    {line}" for line in lines), ""]
+
+    def _given(self, leaf: tuple[str, Any]) -> str:
+        kind, value = leaf
+        if kind == "made":
+            return f"m{value}"
+        if kind == "argument":
+            return f"leaves[{value}]"
+        if kind == "shown":
+            return f"n{value}"
+        if kind == "number":
+            return _NUMBERS[value[1]].format(f"outputs[{value[0]}]")
+        if kind == "grad":
+            return f"g{next(k for k, of in enumerate(self.owners) if of[0] == value[0] and of[1] is value[1])}"
+        return self.name(value)
+
+
+def _same_as(value: Any) -> Callable[[Any], bool]:
+    """From an argument that is no tensor to whether it is this one, as it is now."""
+    if isinstance(value, np.ndarray):
+        kept = value.copy()
+        return lambda x: x is value and same_array(x, kept)
+    if isinstance(value, device):
+        return lambda x: isinstance(x, device) and x == value
+    return lambda x: x is value or same(x, value)
+
+
+def tensors_of(guards: Sequence[Guard]) -> dict[int, Any]:
+    """The tensors that guards are about: found, asked for, used as keys, or of which something was read."""
+    found: dict[int, Any] = {}
+    for guard in guards:
+        values = guard.value if isinstance(guard.value, tuple) else (guard.value,)
+        for first in (guard.source, *(v for v in values if isinstance(v, Source))):
+            source: Source | None = first
+            while source is not None:
+                for one in (source, source.key):
+                    try:
+                        value = one.get() if isinstance(one, Source) else None
+                    except FAULTS:
+                        continue
+                    if isinstance(value, TensorBase):
+                        found[id(value)] = value
+                source = source.parent
+    return found
+
+
+def up_to_date(t: Any) -> Any:
+    """The NumPy array of a tensor, whose history is read anew; an array even where it holds a scalar."""
+    if t._view is not None:
+        refresh(t)
+    if isinstance(t.array, np.generic):
+        t.array = np.asarray(t.array)
+    return t.array
+
+
+def _lying(array: Any, order: tuple[int, ...]) -> Any:
+    """An array whose axes lie in memory in this order: itself, or a copy."""
+    turned = array.transpose(order)
+    return array if turned.flags.c_contiguous else turned.copy(order="C").transpose(np.argsort(order))

@@ -1,0 +1,391 @@
+"""One observed run of a function: what its Python code read, and what it did beside computing with tensors.
+
+A compiled step does not run the Python code again. So all that this code read must be known, and asked again before
+each call (`gradwright.compilation.watch.guards`); and where it did something beside, the step stays as it is.
+
+The code that is observed is the user's and that of other packages, and the modules of ``gradwright.nn``, instruction by
+instruction (``sys.settrace`` with opcode events). What is not known to be harmless is refused.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from gradwright.base.cpython.frames import frame
+from gradwright.compilation.watch import pure
+from gradwright.compilation.watch.attributes import Attributes
+from gradwright.compilation.watch.calls import Calls
+from gradwright.compilation.watch.effects import UNSEEN, frozen
+from gradwright.compilation.watch.files import OBSERVED, OWN, STANDARD, is_ours, whose
+from gradwright.compilation.watch.guards import FAULTS, Guard, Source, is_atom
+from gradwright.compilation.watch.instructions import Instructions
+from gradwright.compilation.watch.numbers import Numbers
+from gradwright.compilation.watch.reads import BUFFERS, BYTES, UnreadError
+from gradwright.compilation.watch.stack import LostError, Shadow
+from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
+from gradwright.engine.source_line import Place
+
+_IMPORT = "<frozen importlib._bootstrap>"
+_LOST = (LostError, UnreadError, *FAULTS, AssertionError, OverflowError, RecursionError)
+_SUSPENDS = 0x20 | 0x80 | 0x200
+
+
+def _grad_mode() -> tuple[bool, bool]:
+    return is_grad_enabled(), is_inference_mode_enabled()
+
+
+class Refusal:
+    """Why a step cannot be compiled: the line, and the reason with the mend."""
+
+    __slots__ = ("place", "reason")
+
+    def __init__(self, place: Place | None, reason: str) -> None:
+        self.place, self.reason = place, reason
+
+    def __str__(self) -> str:
+        return f"{self.place}\n    {self.reason}" if self.place else self.reason
+
+    __repr__ = __str__
+
+
+class Observation:
+    """What one run of a function has shown.
+
+    Attributes:
+        result: what it returned.
+        guards: what it read, in order.
+        refusals: what it did that a program would not do.
+    """
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self.guards: list[Guard] = []
+        self.refusals: list[Refusal] = []
+
+
+def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
+             adopt: Callable[[Any], Any] = lambda tensor: None,
+             then: Callable[[Any], Any] = lambda result: None,
+             numbers: Numbers | None = None) -> Observation:  # fmt: skip
+    """Run ``function(*args, **kwargs)`` once, and see what its Python code reads and does.
+
+    Lists, tuples and dictionaries in ``args`` and ``kwargs``, and the plain values in them, are the caller's to
+    compare; other objects in there are guarded like all that is outside.
+
+    Args:
+        function: what to run.
+        args, kwargs: its arguments.
+        adopt: called with each tensor as soon as the code has it in hand.
+        then: called with the result; the code that this runs is observed, too.
+        numbers: are told of the numbers that the code takes of tensors.
+
+    Inside of another observed run it only runs the function, which that one observes.
+
+    Raises what the function raises.
+    """
+    if isinstance(getattr(sys.gettrace(), "__self__", None), _Observer):
+        found = Observation()
+        found.result = function(*args, **kwargs or {})
+        then(found.result)
+        found.refusals.append(Refusal(None, "it runs inside of a step that is observed itself"))
+        return found
+    observer = _Observer(adopt, numbers or Numbers(set(), is_on=False))
+    try:
+        return observer.run(function, tuple(args), dict(kwargs or {}), then)
+    finally:
+        observer.reads.forget()
+
+
+class _Observer:
+    def __init__(self, adopt: Callable[[Any], Any], numbers: Numbers) -> None:
+        self.found = Observation()
+        self.reads = Attributes(adopt, numbers)
+        self.calls = Calls(self.reads, self.refuse)
+        self.frames: dict[Any, Shadow] = {}
+        self.made: dict[int, Shadow] = {}
+        self.candidates: dict[int, list[Any]] = {}
+        self.refused: set[Any] = set()
+        self.first: Any = None
+        self.importing = False
+
+    # -- the run --
+
+    def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], then: Any) -> Observation:
+        given = [*args, *kwargs.values()]
+        for value in given:
+            self.give(value)
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        if code is not None and code.co_flags & _SUSPENDS:
+            self.refuse("the step is a generator or asynchronous: it runs piece by piece, later.")
+        before, collects, mode = sys.gettrace(), gc.isenabled(), _grad_mode()
+        gc.collect(0)  # so that what is young from now on was made in the call
+        gc.disable()
+        try:
+            self.enter(function, args, kwargs)
+            frame().f_trace_opcodes = True  # Python 3.12 shows instructions only if a frame has asked before
+            sys.settrace(self.event)
+            try:
+                self.found.result = function(*args, **kwargs)
+                then(self.found.result)
+            finally:
+                sys.settrace(before)
+            self.calls.returned(self.found.result)
+            if _grad_mode() != mode:
+                self.refuse("the step leaves the grad mode or inference mode changed. Change it by a `with` block.")
+        finally:
+            if collects:
+                gc.enable()
+            self.frames.clear()
+        self.finish()
+        return self.found
+
+    def enter(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The call itself, as a call that code makes."""
+        self.first = self.calls.call(function, list(args), kwargs).function
+
+    def give(self, value: Any, depth: int = 0) -> None:
+        """An argument: containers are read without a guard, and may not be changed."""
+        if isinstance(value, TensorBase):
+            self.reads.meet(value)
+            self.reads.given[id(value)] = value
+        elif isinstance(value, (list, tuple, dict)) and depth < 20:
+            self.reads.give(value)
+            for part in value.values() if isinstance(value, dict) else value:
+                self.give(part, depth + 1)
+        elif isinstance(value, BUFFERS):
+            self.refuse(f"an argument {BYTES}")
+        elif not is_atom(value):
+            self.reads.known(value)
+
+    def finish(self) -> None:
+        """Ask all guards again: the step itself may have changed what it read."""
+        self.found.guards = self.reads.guards
+        for guard in self.reads.guards:
+            if not guard.holds():
+                self.reads.place = guard.place
+                name, value = guard.name, guard.value
+                if guard.kind == "equal" and type(value) in (int, float, complex, bool):
+                    self.refuse(frozen(name, guard.of, value))
+                else:
+                    mend = "Write into it, as by copy_()" if isinstance(value, TensorBase) else "Keep it in a tensor"
+                    self.refuse(f"`{name}` ({guard.of}) is another one after the step: it would be frozen as it was. "
+                                f"{mend}, or change it outside of the step.")  # fmt: skip
+
+    def refuse(self, reason: str) -> None:
+        """Note why it cannot be compiled, with the line that runs."""
+        place = self.reads.place
+        which = (place.line if place else 0, place.code if place else None, reason)
+        if which not in self.refused:
+            self.refused.add(which)
+            self.found.refusals.append(Refusal(place, reason))
+
+    # -- events --
+
+    def event(self, frame: Any, event: str, arg: Any) -> Any:
+        """A frame begins, or goes on."""
+        if self.importing:
+            return None
+        try:
+            return self.entering(frame)
+        except _LOST as lost:
+            called = frame.f_code.co_qualname
+            self.refuse(f"a call of `{called}` could not be followed ({type(lost).__name__}: {lost}).")
+            return None
+
+    def entering(self, frame: Any) -> Any:
+        """The trace function of a frame."""
+        code = frame.f_code
+        parent = self.frames.get(frame.f_back)
+        kind = whose(code)
+        if code.co_filename == _IMPORT and code.co_name == "_find_and_load":
+            self.importing = True
+            frame.f_trace_lines = False
+            return self.imported
+        if kind != OBSERVED:
+            if parent is None:
+                return None
+            parent.expects = ""
+            self.library(frame, code, kind, parent)
+            if parent.result is None:
+                return None
+            frame.f_trace_lines = False
+            return self.returning
+        if frame not in self.frames:
+            self.begin(frame, code, parent)
+        frame.f_trace = self.inside  # Python 3.13 shows instructions only of frames that have one
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = True
+        return self.inside
+
+    def library(self, frame: Any, code: CodeType, kind: str, parent: Shadow) -> None:
+        """Observed code has called code of a library, by whatever way."""
+        module = frame.f_globals.get("__name__", "")
+        if kind == OWN:
+            if code.co_name not in pure.OWN_EFFECTS:
+                parent.unseen = False
+            if module.startswith(pure.OWN_PACKAGES):
+                self.calls.refuse(f"`{module}` runs ({code.co_qualname}): {UNSEEN}")
+        elif kind == STANDARD:
+            if module.partition(".")[0] in pure.MODULES or module in ("importlib._bootstrap", "_frozen_importlib"):
+                parent.unseen = False
+                for name in code.co_varnames[: code.co_argcount]:
+                    self.calls.object_read(frame.f_locals.get(name))
+            elif parent.result is None or parent.result.function is None:
+                self.calls.refuse(f"`{module}.{code.co_qualname}` runs: {UNSEEN}")
+        else:
+            parent.unseen = False
+
+    def imported(self, frame: Any, event: str, arg: Any) -> Any:
+        """A module has been loaded, which is done once, whoever asks first."""
+        if event == "return":
+            self.importing = False
+        return self.imported
+
+    def returning(self, frame: Any, event: str, arg: Any) -> Any:
+        """Of code that is not observed, what it returns is seen."""
+        if event == "return":
+            parent = self.frames.get(frame.f_back)
+            if parent is not None:
+                parent.returned(frame.f_code, arg)
+        return self.returning
+
+    def inside(self, frame: Any, event: str, arg: Any) -> Any:
+        """Something happens in an observed frame."""
+        shadow = self.frames.get(frame)
+        if shadow is None:
+            return None
+        if event == "opcode":
+            if not shadow.lost:
+                self.reads.place = Place(frame.f_code, frame.f_lasti)
+                self.reads.ours = shadow.ours
+                try:
+                    self.unseen(shadow)
+                    shadow.advance(frame, self.made)
+                except _LOST as lost:
+                    shadow.lost = True
+                    plain = isinstance(lost, UnreadError)
+                    why = f"{lost}" if plain else f"this line could not be followed ({type(lost).__name__}: {lost})."
+                    self.refuse(why)
+        elif event == "exception":
+            shadow.raised = True
+        elif event == "return":
+            self.unseen(shadow)
+            last = shadow.last
+            if last is None and not shadow.raised:
+                self.refuse("this interpreter does not show the instructions of the step.")
+            if last is None or last.name != "YIELD_VALUE":
+                self.frames.pop(frame, None)
+            parent = self.frames.get(frame.f_back)
+            seen = frame.f_back.f_code is _RUN if parent is None else parent.returned(frame.f_code, arg)
+            self.reads.numbers.returned(arg, seen)
+        return self.inside
+
+    def unseen(self, shadow: Shadow) -> None:
+        """A call of something that was not known has been made: it was Python code, or is refused."""
+        if shadow.unseen:
+            shadow.unseen = False
+            self.refuse("something that cannot be followed is called here. Give it a name first: f = ...; f(...)")
+        if shadow.expects:
+            name, shadow.expects = shadow.expects, ""
+            self.refuse(f"the attribute `{name}` is found by compiled code: {UNSEEN}")
+
+    def begin(self, frame: Any, code: CodeType, parent: Shadow | None) -> None:
+        """A new frame."""
+        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        if parent is not None:
+            parent.begun(code, first)
+            parent.unseen, parent.expects = False, ""
+        functions, outer = self.functions_of(frame, code, first, parent)
+        self.frames[frame] = Instructions(self.reads, self.calls, code, functions, outer)
+        if parent is None:
+            self.arguments(frame, code)
+        for function in functions:
+            self.function(function)
+
+    def arguments(self, frame: Any, code: CodeType) -> None:
+        """Code that was not called by observed code may have been given what was there before."""
+        count = code.co_argcount + code.co_kwonlyargcount
+        for name in code.co_varnames[:count]:
+            value = frame.f_locals.get(name)
+            if is_atom(value) or isinstance(value, TensorBase) or self.reads.is_outside(value):
+                continue
+            if isinstance(value, dict) and not gc.is_tracked(value):  # it may be old, too
+                self.reads.register(value, Source.of(value), name)
+
+    def function(self, function: Any) -> None:
+        """The code and the default arguments of a function are read by a call."""
+        if is_ours(function.__code__):
+            return
+        known = self.reads.known(function)
+        code = function.__code__
+        self.reads.note(self.reads.step(known.source, ".", "__code__"), code, f"{known.name}.__code__", "function")
+        step, note, name = self.reads.step, self.reads.note, function.__qualname__
+        if function.__defaults__:
+            source = step(known.source, ".", "__defaults__")
+            self.reads.guard(source, "len", len(function.__defaults__), f"{name}.__defaults__", "default arguments")
+            first = code.co_argcount - len(function.__defaults__)
+            for k, value in enumerate(function.__defaults__):
+                note(step(source, "[]", k), value, code.co_varnames[first + k], f"default argument of {name}")
+        for key, value in (function.__kwdefaults__ or {}).items():
+            source = step(step(known.source, ".", "__kwdefaults__"), "[]", key)
+            note(source, value, key, f"default argument of {name}")
+
+    def functions_of(self, frame: Any, code: CodeType, first: Any, parent: Shadow | None
+                     ) -> tuple[list[Any], Shadow | None]:  # fmt: skip
+        """The functions from outside whose code runs in a frame, and where it was defined if that was in this call."""
+        outer = self.made.get(id(code))
+        called = parent.result.function if parent is not None and parent.result is not None else self.first
+        if parent is None:
+            self.first = None
+        if called is None:
+            called = self.calls.generators.get(id(code))
+        if isinstance(called, FunctionType) and called.__code__ is code:
+            return ([called], None) if self.reads.is_outside(called) or outer is None else ([], outer)
+        if outer is not None and (code.co_name.startswith("<") or is_ours(code)):
+            return [], outer
+        if not code.co_freevars and not code.co_argcount and not code.co_kwonlyargcount:
+            return [], outer
+        found = self.named(frame, code, first)
+        if not found:
+            if id(code) not in self.candidates:
+                self.candidates[id(code)] = [f for f in gc.get_referrers(code) if isinstance(f, FunctionType)]
+            found = [f for f in self.candidates[id(code)] if _is_closed_over(f, frame)]
+        return [f for f in found if outer is None or self.reads.is_outside(f)], outer
+
+    def named(self, frame: Any, code: CodeType, first: Any) -> list[Any]:
+        """A function that is found by its name."""
+        for kind in (type(first), first):
+            if isinstance(kind, type):
+                for owner in kind.__mro__:
+                    held = owner.__dict__.get(code.co_name)
+                    found = _unwrapped(held, code)
+                    if found is not None:
+                        self.reads.of_kind(kind, owner, code.co_name, held)
+                        return [found]
+        found = _unwrapped(frame.f_globals.get(code.co_name), code)
+        return [] if found is None or code.co_freevars else [found]  # other functions may share the code of a closure
+
+
+def _is_closed_over(function: Any, frame: Any) -> bool:
+    """Whether a function shares the variables that a frame sees."""
+    nothing = object()
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        if frame.f_locals.get(name, nothing) is not (cell.cell_contents if cell != CellType() else nothing):
+            return False
+    return True
+
+
+def _unwrapped(value: Any, code: CodeType) -> Any:
+    """The function of which a value is made, if it has this code."""
+    for one in (value, getattr(value, "__func__", None), getattr(value, "fget", None), getattr(value, "fset", None)):
+        if isinstance(one, FunctionType) and one.__code__ is code:
+            return one
+    return None
+
+
+_RUN = _Observer.run.__code__

@@ -1,0 +1,286 @@
+"""`profile`, which records what runs, and `record_function`, a span of your own in it."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from gradwright.base.cpython.forks import lock
+from gradwright.base.dtypes import nbytes
+from gradwright.base.errors import kind
+from gradwright.base.pages.shown import Shown
+from gradwright.debug.profiler.table import Row, Rows, rows
+from gradwright.debug.profiler.timeline import write
+from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import now
+from gradwright.engine.node import Output
+from gradwright.engine.source_line import Place, here
+from gradwright.engine.watch import Watch
+from gradwright.function.ctx import BackwardNode
+
+
+class ProfilerActivity(enum.Enum):
+    """What can be profiled: the CPU."""
+
+    CPU = 0
+
+
+class Event:
+    """Something that ran.
+
+    Attributes:
+        name: the operation, ``multiply``; of a backward, the node, ``MulBackward0``; of a span, its name.
+        kind: ``forward`` (an operation, a Function or a hook), ``backward`` (a node) or ``span``.
+        start, end: nanoseconds by `time.perf_counter_ns`.
+        within: the time of the events directly inside it.
+        parent: the event that it ran inside of, or None.
+        place: the line of the program that ran it; of a backward, the line that recorded the node, if it is known.
+        inputs: shape and dtype of each array or tensor that went in.
+        output: bytes of what came out.
+        saved: bytes that its node saved for backward; what two nodes save counts for both.
+        made_by: of a backward, the event of the operation, if that was profiled.
+        thread: the id of the thread it ran in.
+    """
+
+    __slots__ = ("_inputs", "_place", "end", "kind", "made_by", "name", "output", "parent", "saved", "start", "thread",
+                 "within")  # fmt: skip
+
+    def __init__(self, name: str, kind: str, place: Any, parent: Event | None, made_by: Event | None) -> None:
+        self.name, self.kind, self._place, self.parent, self.made_by = name, kind, place, parent, made_by
+        self.thread = threading.get_native_id()
+        self._inputs: list[tuple[Any, Any]] = []
+        self.end = self.within = self.output = self.saved = 0
+        self.start = perf_counter_ns()
+
+    @property
+    def inputs(self) -> list[tuple[tuple[int, ...], str]]:
+        return [(tuple(shape), str(dtype)) for shape, dtype in self._inputs]
+
+    @property
+    def place(self) -> Place | None:
+        return Place(*self._place) if self._place else None
+
+    @property
+    def duration(self) -> int:
+        """Nanoseconds from start to end."""
+        return self.end - self.start
+
+
+class _Here(threading.local):
+    """What a profile knows of this thread."""
+
+    def __init__(self) -> None:
+        self.stack: list[Event] = []
+        self.last: Event | None = None
+        self.began: int | None = None
+
+
+class profile(Watch, Shown):
+    """Record operations, forward and backward, in a ``with`` block, which may be entered again to record more.
+
+    Args:
+        by_line: make the rows of tables source lines, with all operations of a line in one, instead of operations.
+        activities, record_shapes, profile_memory, with_stack: PyTorch's; all that they ask for is always recorded.
+
+    What runs in the thread (or asyncio task) that entered it is recorded. Another thread joins in by entering it, too,
+    or by running in a copy of the context (`contextvars.copy_context`). A span that is still open ends with the block.
+
+    Raises RuntimeError if it is entered where it is on already.
+    """
+
+    def __init__(
+        self,
+        by_line: bool = False,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        record_shapes: bool = True,
+        profile_memory: bool = True,
+        with_stack: bool = True,
+    ) -> None:
+        self.by_line = by_line
+        self.wall = 0
+        """Nanoseconds spent in the block; of several threads, the sum."""
+        self._events: list[Event] = []
+        self._threads: dict[int, str] = {}
+        self._here = _Here()
+        self._made: weakref.WeakKeyDictionary[Any, Event] = weakref.WeakKeyDictionary()
+
+    # -- recording --
+
+    def __enter__(self) -> profile:
+        if self in now().watches:
+            raise RuntimeError("profile: this profile is on already; make another one for a block inside of it")
+        super().__enter__()
+        self._here.began = perf_counter_ns()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for event in list(reversed(self._here.stack)):
+            self.ends(event)
+        if self._here.began is not None:
+            with lock:
+                self.wall += perf_counter_ns() - self._here.began
+        self._here.began = self._here.last = None
+        super().__exit__(*exc)
+
+    def begins(self, name: str, kind: str, place: Any, made_by: Event | None = None) -> Event:
+        """A new event, which lasts until `ends`."""
+        stack = self._here.stack
+        event = Event(name, kind, place, stack[-1] if stack else None, made_by)
+        stack.append(event)
+        return event
+
+    def ends(self, event: Event) -> None:
+        """End an event, if it has not ended."""
+        now = perf_counter_ns()
+        if event.end:
+            return
+        event.end = now
+        stack = self._here.stack
+        if event in stack:
+            stack.remove(event)
+        if event.parent is not None:
+            event.parent.within += event.duration
+        if event.thread not in self._threads:
+            self._threads[event.thread] = threading.current_thread().name
+        self._events.append(event)
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        event = self.begins(name, "forward", here())
+        try:
+            result = call()
+        finally:
+            self.ends(event)
+        event._inputs = [(a.shape, a.dtype) for a in _arrays(inputs)]
+        event.output = sum(_size(a) for a in _arrays([result]))
+        self._here.last = event
+        return result
+
+    def recorded(self, node: Any) -> None:
+        event = self._here.last
+        if not node._next:  # no operation made it: it is what a checkpoint keeps
+            event = self.begins(type(node).__name__, "forward", here())
+            self.ends(event)
+        if event is not None:
+            self._made[node] = event
+            event.saved += _saved(node)
+
+    def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
+        if type(node) is Output:
+            return call()
+        made_by = self._made.get(node)
+        event = self.begins(type(node).__name__, "backward", made_by and made_by._place, made_by)
+        try:
+            result = call()
+        finally:
+            self.ends(event)
+        event._inputs = [(a.shape, a.dtype) for a in _arrays([g])]
+        event.output = sum(_size(a) for a in _arrays(result))
+        return result
+
+    # -- what was recorded --
+
+    def events(self) -> list[Event]:
+        """All events that have ended, in the order in which they began."""
+        return sorted(self._events, key=lambda event: event.start)
+
+    def key_averages(self) -> Rows:
+        """The events added up, by operation or line."""
+        return rows(self.events(), self.by_line, self.wall)
+
+    def __getitem__(self, key: str) -> Row:
+        return self.key_averages()[key]
+
+    def table(self, sort_by: str = "total", row_limit: int = 100) -> str:
+        """A table to print: see `Rows.table`."""
+        return self.key_averages().table(sort_by, row_limit)
+
+    __str__ = table
+
+    def __rich__(self) -> Any:
+        return self.key_averages().__rich__()
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write a trace that chrome://tracing and https://ui.perfetto.dev open; lines join forward and backward.
+
+        The file is complete or not there at all. Raises OSError where it cannot be written.
+        """
+        write(self.events(), self._threads, path)
+
+
+class record_function:
+    """A span of your own in the profiles that are on: ``with record_function("loss"):``, or as a decorator.
+
+    Raises TypeError if the name is no string.
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"record_function: the name must be a string, but got {kind(name)}")
+        self.name = name if args is None else f"{name} {args}"
+        self._open: list[list[tuple[profile, Event]]] = []
+
+    def __enter__(self) -> record_function:
+        profiles = [watch for watch in now().watches if isinstance(watch, profile)]
+        self._open.append([(p, p.begins(self.name, "span", here())) for p in profiles])
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for p, event in self._open.pop():
+            p.ends(event)
+
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(fn)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name):
+                return fn(*args, **kwargs)
+
+        return call
+
+
+def _arrays(values: Iterable[Any]) -> Iterator[Any]:
+    """The arrays among inputs or results, however they are held."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value.array
+        elif isinstance(value, dict):
+            yield from _arrays(value.values())
+        elif isinstance(value, (list, tuple)):
+            yield from _arrays(value)
+        elif hasattr(value, "dtype") and hasattr(value, "shape"):
+            yield value
+
+
+def _size(array: Any) -> int:
+    """Bytes of an array, or of the tensor that a saved value stands for."""
+    return array.nbytes if hasattr(array, "nbytes") else nbytes(array)
+
+
+def _saved(node: Any) -> int:
+    """Bytes that a node has saved, each array once; what went through saved-tensor hooks as if it had not."""
+    saved = getattr(node, "_saved", None) or ()
+    entries = getattr(saved, "entries", saved)  # of hooks, what they packed, without unpacking it
+    found = [a for entry in entries[: getattr(node, "_packed", len(entries))] for a in _packed(entry)]
+    if isinstance(node, BackwardNode):  # what a Function has left on ctx
+        packed = getattr(node, "_attributes", None)
+        found += [*_arrays([vars(node)]), *(packed.arrays().values() if packed else ())]
+    return sum(_size(a) for a in {id(a): a for a in found}.values())
+
+
+def _packed(entry: Any) -> Iterator[Any]:
+    """The arrays in what a node has saved, or the tensors that stand for them."""
+    if entry is None:
+        return
+    if not isinstance(entry, tuple):
+        yield getattr(entry, "array", entry)
+    elif len(entry) == 4 and isinstance(entry[1], list):  # array, counter, version, node
+        yield entry[0]
+    else:
+        for one in entry:
+            yield from _packed(one)

@@ -1,0 +1,74 @@
+"""Linear algebra under PyTorch's names (`torch.linalg`): of one matrix, or of many in the last two dims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradwright.base.errors import LinAlgError
+from gradwright.base.later import later
+from gradwright.face.algebra.decompose import (
+    cholesky,
+    cholesky_ex,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    qr,
+    svd,
+    svdvals,
+)
+from gradwright.face.algebra.householder import householder_product
+from gradwright.face.algebra.ldl import ldl_factor, ldl_factor_ex, ldl_solve
+from gradwright.face.algebra.linalg import matmul
+from gradwright.face.algebra.matrix_function import matrix_function, matrix_log, matrix_sqrt
+from gradwright.face.algebra.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from gradwright.face.algebra.products import multi_dot, vecdot
+from gradwright.face.algebra.products import powers as vander
+from gradwright.face.algebra.products import vector_cross as cross
+from gradwright.face.algebra.solve import (
+    det,
+    inv,
+    inv_ex,
+    lstsq,
+    lu_solve,
+    matrix_exp,
+    matrix_power,
+    pinv,
+    slogdet,
+    solve,
+    solve_ex,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
+from gradwright.face.diagonal import diagonal as _diagonal
+
+if TYPE_CHECKING:
+    from gradwright.face.typing import Tensor
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_function", "matrix_log", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_sqrt", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
+    "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonal of the matrices in two dims: entries (i, i + offset).
+
+    Shapes: the result is A's without the two dims, and the diagonal last; a write into it goes into A. Raises
+    RuntimeError if the dims are the same, IndexError if one is out of range.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.diagonal(gw.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
+    return _diagonal(A, offset, dim1, dim2)

@@ -1,0 +1,115 @@
+"""An argument given by a name that there is not: the nearest one, or all that there are.
+
+Python says so itself from 3.13 on. Here it is said where arguments pass through other hands anyway, where objects are
+made, which happens seldom enough to look, and, of all other functions, when their error is shown: see `hint`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from types import FunctionType
+from typing import Any
+
+from gradwright.base.later import nearest
+from gradwright.engine.base import TensorBase
+
+_SIMPLE = {"bool", "float", "int", "str", "None"}
+_DOORS = tuple(f"gradwright{door}" for door in (
+    "", ".nn.functional", ".linalg", ".func", ".autograd", ".nn.utils", ".nn.utils.rnn", ".nn.init", ".fft", ".special",
+    ".distributions", ".viz",
+))  # fmt: skip
+_CLASSES = (("gradwright", "Tensor"), ("gradwright.nn", "Module"), ("gradwright.optim", "Optimizer"))
+
+
+def names_of(function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """The names that a function's arguments may be given by; None if any may."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
+        return None
+    names = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+    return tuple(name for name in names if name != "self")
+
+
+def unexpected(function: str, given: Iterable[str], names: Sequence[str], *others: str) -> TypeError:
+    """The error for the first name of those ``given`` that is not in ``names``, of which ``others`` are other names."""
+    wrong = next(name for name in given if name not in names)
+    mend = nearest(wrong, (*names, *others)) or f"; it takes {', '.join(names) or 'none'}"
+    return TypeError(f"{function}() got an unexpected keyword argument {wrong!r}{mend}")
+
+
+def hint(error: BaseException) -> None:
+    """Note on Python's own error for a wrong keyword of one of gradwright's functions what it takes.
+
+    It looks when an error is shown, and so costs calls nothing.
+    """
+    said = re.fullmatch(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    at = error.__traceback__
+    if at is None or said is None or not isinstance(error, TypeError) or sys.version_info >= (3, 13):
+        return
+    while at.tb_next is not None:
+        at = at.tb_next
+    own = at.tb_frame.f_globals.get(said[1].partition(".")[0])
+    for function in [own] if own is not None else _called(said[1]):
+        is_ours = isinstance(function, FunctionType) and function.__module__.startswith("gradwright")
+        names = names_of(function) if is_ours else None
+        if names and said[2] not in names:
+            mend = nearest(said[2], names).removeprefix("; ") or f"it takes {', '.join(names)}"
+            note = f"gradwright's {said[1].rpartition('.')[2]}(): {mend}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            return
+
+
+def hint_attribute(error: BaseException) -> None:
+    """Note on the error for an attribute that an object of gradwright's has not the nearest one, as Python shows it."""
+    if mend := nearest_attribute(error):
+        error.add_note(mend.removeprefix("; "))
+
+
+def nearest_attribute(error: BaseException | None) -> str:
+    """`nearest` for such an error; "" for any other, and for one that says so itself."""
+    if not isinstance(error, AttributeError) or not error.name or error.obj is None:
+        return ""
+    ours = any(base.__module__.partition(".")[0] == "gradwright" for base in type(error.obj).__mro__)
+    mend = nearest(error.name, dir(error.obj)) if ours else ""
+    return mend if mend.removeprefix("; ") not in str(error) else ""
+
+
+def _called(name: str) -> list[Any]:
+    """What is called so: functions, or, with the name of a class and a dot before it, methods."""
+    cls, _, name = name.rpartition(".")
+    if not cls:
+        return [vars(sys.modules[door]).get(name) for door in _DOORS if door in sys.modules]
+    tops = [getattr(sys.modules[door], top) for door, top in _CLASSES if door in sys.modules]
+    return [vars(base).get(name) for top in tops for base in top.__mro__ if base.__qualname__ == cls]
+
+
+def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Let those classes among the ``names`` in ``scope`` that have an ``__init__`` look at its keywords first."""
+    for name in names:
+        cls = scope.get(name)
+        init = vars(cls).get("__init__") if isinstance(cls, type) else None
+        if isinstance(init, FunctionType) and (known := names_of(init)) is not None:
+            cls.__init__ = _looking(init, known)  # type: ignore[misc]
+
+
+def _looking(init: Any, names: tuple[str, ...]) -> Any:
+    known = frozenset(names)
+    kinds = init.__annotations__.get(names[0], "") if names and init.__module__.startswith("gradwright.nn.") else ""
+    simple = kinds != "" and _SIMPLE.issuperset(re.findall(r"\w+", kinds))
+
+    @wraps(init)
+    def look(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not known.issuperset(kwargs):
+            raise unexpected(init.__qualname__, kwargs, names)
+        if simple and args and isinstance(args[0], TensorBase) and args[0].array.size > 1:
+            made = init.__qualname__.partition(".")[0]
+            raise TypeError(f"{made}(): argument {names[0]!r} must be {kinds}, not Tensor: this makes the layer, "
+                            f"which is then called with the tensor: {made}(...)(x)")  # fmt: skip
+        init(self, *args, **kwargs)
+
+    return look

@@ -1,0 +1,11 @@
+"""Signal processing under PyTorch's names (`torch.signal`)."""
+
+from typing import TYPE_CHECKING
+
+from gradwright.base.later import later
+from gradwright.face.signal import windows
+
+__all__ = ["windows"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

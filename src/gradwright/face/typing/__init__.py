@@ -1,0 +1,93 @@
+"""Names for annotations. Nothing imports this when a program runs: modules do so under ``TYPE_CHECKING`` alone."""
+
+from gradwright.base.dtypes import Size
+from gradwright.face.memory_options import Memory
+from gradwright.face.random import Generator
+from gradwright.face.tensor import Tensor
+from gradwright.face.typing.functions import (
+    AlongAxis,
+    AxisFrequencies,
+    AxisShift,
+    Binary,
+    ByInput,
+    ByWeight,
+    Cell,
+    Forwards,
+    Frequencies,
+    Listed,
+    LSTMCell,
+    MaskedReduction,
+    MaskedScan,
+    OfOne,
+    OfTwo,
+    OverAxes,
+    Polynomial,
+    Property,
+    Question,
+    Shift,
+    Sized,
+    Stacking,
+    Transform,
+    Transforms,
+    TriangleIndices,
+    Unary,
+    Window,
+)
+from gradwright.face.typing.names import (
+    DeviceLike,
+    Dims,
+    DType,
+    Index,
+    Ints,
+    MemoryFormat,
+    Number,
+    Operand,
+    Roots,
+    TensorLike,
+    Value,
+)
+from gradwright.face.typing.pooling import (
+    AdaptiveAvgPool,
+    AdaptiveMaxPool,
+    AvgPool,
+    FractionalMaxPool,
+    LPPool,
+    MaxPool,
+    MaxPoolWithIndices,
+    MaxUnpool,
+)
+from gradwright.face.typing.results import (
+    PLU,
+    QR,
+    USV,
+    ATau,
+    CholeskyInfo,
+    Eigen,
+    Histogram,
+    HistogramDD,
+    InverseInfo,
+    LDLFactor,
+    LDLFactorInfo,
+    LeastSquares,
+    LUFactor,
+    LUFactorInfo,
+    MantissaExponent,
+    MinMax,
+    ResultInfo,
+    SignLogDet,
+    Triangular,
+    USVh,
+    ValuesIndices,
+)
+
+__all__ = [
+    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AlongAxis", "AvgPool", "AxisFrequencies", "AxisShift", "Binary",
+    "ByInput", "ByWeight", "Cell", "CholeskyInfo", "DType", "DeviceLike", "Dims", "Eigen", "Forwards",
+    "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD", "Index", "Ints", "InverseInfo",
+    "LDLFactor", "LDLFactorInfo", "LPPool", "LSTMCell", "LUFactor", "LUFactorInfo", "LeastSquares", "Listed",
+    "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool", "MaxPoolWithIndices", "MaxUnpool", "Memory",
+    "MemoryFormat", "MinMax", "Number", "OfOne", "OfTwo", "Operand", "OverAxes", "PLU", "Polynomial", "Property",
+    "QR", "Question", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
+    "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "Value",
+    "ValuesIndices", "Window",
+]  # fmt: skip

@@ -1,0 +1,320 @@
+"""What cuts a recorded backward off from its inputs: it goes on, and a second derivative through the cut raises.
+
+While a user's backward is recorded, and while forward runs again for it, a `Guard` is on. It sees values leave: by
+``detach()`` and ``.data``, in a `no_grad` block, for NumPy, for Python. What is made of them has a `Cut` for its
+history, as far as that can be known. What backward returns afterwards has one, too, if it has no history of its own; if
+it has one, a second derivative through it warns that a part may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradwright.base.cpython.frames import file_of, frame, past_asking
+from gradwright.base.dtypes import FLOAT, of
+from gradwright.base.errors import CutError
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import share
+from gradwright.engine.mode import now
+from gradwright.engine.node import AccumulateGrad, Node, ticket
+from gradwright.engine.source_line import Place, here, is_own
+from gradwright.engine.strict import warn
+from gradwright.engine.version import Untracked
+from gradwright.engine.view import View, is_of_leaf, is_severed, refresh
+from gradwright.engine.watch import leaving, parted
+from gradwright.function.contract.containers import take_apart
+from gradwright.function.watched.compared_only import decides
+
+
+class Guard:
+    """What is known of one run of a user's backward, where the mode has it for a listener, in `no_grad` blocks, too.
+
+    Attributes:
+        name: of the node.
+        inputs: the nodes that its gradients depend on: those of the inputs and of the cotangents.
+        known, follows: as those of `gradwright.function.watched.in_forward.Inside`.
+        declared: whether the user says that the gradient is not the derivative: then nothing of this is done.
+        left: how and where values left, in that order.
+        values: the same of those that left for NumPy or Python, and so may be anywhere.
+        arrays: whether some left that may come back as an array.
+        brought: whether an array came. Then no doubt is left: numbers beside it, such as a factor that a forward in
+            NumPy keeps, are constants far more often than not.
+        leaves: the nodes of leaves that were made by ``detach().requires_grad_()``, with their cuts.
+        replaying: the ctx of forward while that runs again: a `no_grad` block in it says nothing, since all of forward
+            is one.
+        scale: how large the cotangents are that a second derivative brings to what was returned.
+        outer: what puts back what running forward again has left outside of ctx.
+        doubted: the tensors whose history is not known, with what is one until backward is done.
+        written: the tensors without history into which `no_grad` blocks have written: cuts until backward is done.
+    """
+
+    known: tuple[Any, ...] = (None,)
+    follows = True
+    arrays = brought = False
+    scale = 0.0
+    replaying: Any = None
+    outer: Any = None
+
+    def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
+        self.name, self.inputs, self.declared = name, tuple(inputs), declared
+        self.left: list[tuple[str, Any]] = []
+        self.values: list[tuple[str, Any]] = []
+        self.leaves: list[tuple[AccumulateGrad, Cut]] = []
+        self.doubted: list[tuple[Any, Cut]] = []
+        self.written: dict[int, Any] = {}
+
+    def note(self, how: str, t: Any) -> None:
+        """Values of ``t`` leave at the user's line that runs now."""
+        self.left.append((how, here(2)))
+
+    def met(self, tensors: Sequence[Any], out: Any = None) -> None:
+        """An operation on operands with history has not been recorded, because of `no_grad`."""
+        nodes = [t._node for t in tensors if t._node is not None and not is_severed(t._node)]
+        if self.declared:
+            return
+        place = here(3)
+        if nodes and not any(isinstance(n, Cut) for n in nodes):
+            self.left.append(("no_grad()", place))
+        for o in out if isinstance(out, list) else (out,):
+            if nodes and o is not None and of(o.array.dtype).category >= FLOAT:
+                o._node = self.cut(nodes, "no_grad()", place)
+
+    def writing(self, t: Any) -> None:
+        """Writes are seen by versions; a tensor written in a `no_grad` block is not to require grad after backward."""
+        owner = t if t._view is None else t._view.base
+        if now().records:
+            self.written.pop(id(owner), None)
+        elif owner._node is None:
+            self.written[id(owner)] = owner
+
+    def drawing(self, source: Any) -> None:
+        """Backward runs once."""
+
+    def doubt(self, t: Any, name: str, who: str) -> None:
+        """Until backward is done, ``t``, which has no history, has one through which a second derivative warns."""
+        if self.declared or t._node is not None or of(t.array.dtype).category < FLOAT:
+            return
+        t._node = Doubt(self, self.inputs, (
+            f"{self.name} uses {name!r}, which {who} has left there without history: if that depends on the inputs, "
+            "this second derivative misses what goes that way.\n"
+            "Compute it anew, in backward or each time in forward, and keep it on ctx; or make it an argument, if it "
+            "is a constant."
+        ))  # fmt: skip
+        self.doubted.append((t, t._node))
+
+    def done(self) -> None:
+        """Backward is done, or has failed: leave things as they were before it."""
+        for t, node in self.doubted:
+            if t._node is node:
+                t._node = None
+        for t in self.written.values():
+            if type(t._node) is not AccumulateGrad:  # which the user asked for meanwhile
+                t._node = None
+        if self.outer is not None:
+            self.outer.restore()
+
+    def why(self) -> tuple[str, Any]:
+        """How and where values left that cannot be followed."""
+        return (self.values or self.left)[0]
+
+    def message(self, how: str, place: Any, would: str = "would") -> str:
+        """What an error says of a cut."""
+        where = Place(*place) if place else "a line that is not known"
+        return (
+            f"{self.name} cut the gradient off with {how}, so this second derivative {would} miss what goes that way.\n"
+            f"  cut off at {where}\n"
+            "Compute it with gradwright's functions, without that; or declare what is meant: once_differentiable, if "
+            'there is no second derivative, or surrogate("reason"), if the value is a constant to it.'
+        )
+
+    def cut(self, nodes: Sequence[Node], how: str, place: Any) -> Cut:
+        """A history that ends here."""
+        return Cut(self, nodes, self.message(how, place), how, place)
+
+    def settled(self, grads: Sequence[Any]) -> list[Any]:
+        """The gradients that backward returned, with what is to be known of them as their history."""
+        for node, cut in self.leaves:
+            node._next = (cut,)
+            node._hooked().tensor[-1] = partial(_reached, cut)
+        if self.doubted or self.written or self.outer is not None:  # one may be among them
+            grads = [g if g is None else share(wrap(g.array, g._node, g._counter), g) for g in grads]
+        if not self.left:
+            return list(grads)
+        how, place = self.why()
+        settled: list[Any] = []
+        for g in grads:
+            if g is None or is_severed(g._node):
+                settled.append(g)
+            elif g._node is None:
+                settled.append(wrap(g.array, self.cut(self.inputs, how, place)))
+            else:
+                doubt = self.message(how, place, "may") if self.values and not self.brought else None
+                settled.append(wrap(g.array, Returned(self, g._node, doubt)))
+        return settled
+
+
+def _reached(cut: Cut, g: Any) -> None:
+    cut._run(None, g)
+
+
+class Cut(Node):
+    """Where history was cut off: what flows through it is lost, so it raises, unless that is nothing."""
+
+    __slots__ = ("_edge_mask", "_guard", "_how", "_message", "_place")
+
+    def __init__(
+        self, guard: Guard | None, nodes: Sequence[Node], message: str, how: str = "", place: Any = None
+    ) -> None:
+        self._seq = ticket()
+        self._next, self._edge_mask = tuple(nodes), (True,) * len(nodes)
+        self._hooks, self._saved = None, ()
+        self._guard, self._message, self._how, self._place = guard, message, how, place
+
+    def _run(self, xp: Any, g: Any) -> Any:
+        array = np.asarray(g.array if isinstance(g, TensorBase) else g)
+        size = float(np.abs(array).max()) if array.size else 0.0
+        if self._guard is None or not size <= self._guard.scale * float(np.finfo(array.dtype).eps) ** 0.75:
+            self._tell()
+        return [None] * len(self._next)  # nothing but rounding: a maximum subtracted and added again, say
+
+    def _tell(self) -> None:
+        error = CutError(self._message)
+        error.how, error.place = self._how, str(Place(*self._place)) if self._place else None
+        raise error
+
+
+class Doubt(Cut):
+    """A history that is not known: there may be none."""
+
+    __slots__ = ()
+
+    def _tell(self) -> None:
+        warn(self._message)
+
+
+class Returned(Node):
+    """What backward returned, some of it cut off: hands its cotangent on, and warns if there is a doubt."""
+
+    __slots__ = ("_doubt", "_guard")
+    _edge_mask = (True,)
+
+    def __init__(self, guard: Guard, node: Node, doubt: str | None) -> None:
+        self._seq = ticket()
+        self._next = (node,)
+        self._hooks, self._saved = None, ()
+        self._guard, self._doubt = guard, doubt
+
+    def _run(self, xp: Any, g: Any) -> Any:
+        array = np.abs(np.asarray(g.array if isinstance(g, TensorBase) else g))
+        self._guard.scale = max(self._guard.scale, float(array.max()) if array.size else 0.0)
+        if self._doubt and array.any():
+            warn(self._doubt)
+        return (g,)
+
+
+def _guard() -> Any:
+    """The guard, if it is the user's backward, or its replay, that runs now, and not a forward or pass inside it."""
+    guard = now().listener
+    return None if guard is None or not guard.follows or guard.declared else guard
+
+
+def aside(t: Any, out: Any, how: str) -> Any:
+    """``out``, a tensor of the values of ``t`` without history that the user asked for: with a cut for its history.
+
+    If both are one memory, it is a view of ``t`` meanwhile, so that what is written into it is known of ``t``.
+    """
+    if now().watches:
+        parted(t, how)
+    guard = _guard()
+    if guard is None or is_own(file_of(past_asking(frame(2)))):
+        return out
+    if t._view is not None:
+        refresh(t)
+    if t._node is not None and not is_severed(t._node):
+        _cut_off(guard, out, (t._node,), how)
+    if out.array is t.array and not is_of_leaf(t) and not isinstance(out._counter[0], Untracked):
+        out._counter = t._counter
+        out._view = View(t, (), None) if t._view is None else View(t._view.base, t._view.steps, None)
+    return out
+
+
+def replaced(t: Any, source: Any) -> None:
+    """The memory of ``t`` is now that of ``source``, because the user has set ``.data``."""
+    guard = _guard()
+    if guard is not None and source._node is not None and not is_severed(source._node):
+        _cut_off(guard, t, (source._node,), ".data")
+
+
+def made_of(data: Any, out: Any, how: str) -> Any:
+    """``out``, made from the values of ``data``, a tensor or something with tensors in it: so cut off from those."""
+    guard = _guard()
+    if guard is not None and of(out.array.dtype).category >= FLOAT:
+        found: list[Any] = []
+        take_apart(data, found)
+        for t in found:
+            if t._view is not None:
+                refresh(t)
+        nodes = [t._node for t in found if t._node is not None and not is_severed(t._node)]
+        if nodes:
+            _cut_off(guard, out, nodes, how)
+    return out
+
+
+def _cut_off(guard: Any, out: Any, nodes: Sequence[Node], how: str) -> None:
+    place = here(3)
+    out._node = guard.cut(nodes, how, place)
+    guard.left.append((how, place))
+
+
+def leaves(t: Any, how: str, array: bool = False) -> bool:
+    """Values of ``t`` leave for Python, or for NumPy as an ``array``; whether a guard is on, which lets them."""
+    if now().watches:
+        leaving(t)
+    guard = _guard()
+    if guard is None:
+        listener = now().listener
+        if listener is not None and not listener.follows:
+            listener.left = True
+        return False
+    history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
+    at = past_asking(frame(2))
+    if history and not is_own(file_of(at)) and not decides(at):
+        guard.note(how, t)
+        guard.values.append(guard.left[-1])
+        guard.arrays = guard.arrays or array
+    return True
+
+
+def brought(t: Any) -> Any:
+    """A tensor made from arrays of the user: a cut, if the values of others have left for NumPy."""
+    guard = _guard()
+    if guard is not None and guard.arrays and t._node is None and of(t.array.dtype).category >= FLOAT:
+        t._node = guard.cut(guard.inputs, *guard.why())
+        guard.brought = True
+    return t
+
+
+def is_guarded() -> bool:
+    """Whether values may leave now, since it is noted."""
+    return _guard() is not None
+
+
+def is_repeatable() -> bool:
+    """Whether a Function's forward runs, which may be run again and then has to come to the same."""
+    listener = now().listener
+    return listener is not None and (not listener.follows or listener.replaying is not None)
+
+
+def rooted(t: Any) -> bool:
+    """Whether ``t``, which the user makes a leaf, was cut off: it is one now, and a second derivative there raises."""
+    guard = _guard()
+    if guard is None or not isinstance(t._node, Cut):
+        return False
+    cut, t._node, t._view = t._node, None, None
+    t._node = AccumulateGrad(t)
+    guard.leaves.append((t._node, cut))
+    return True

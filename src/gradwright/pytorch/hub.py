@@ -1,0 +1,34 @@
+"""``torch.hub``: gradwright loads nothing from the network, and no pickle."""
+
+from __future__ import annotations
+
+import os
+
+from gradwright.base.absent import Absent
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+
+_MEND = ("gradwright fetches nothing: fetch the file yourself, convert it to safetensors where PyTorch is, and load it "
+         "with gradwright.load")  # fmt: skip
+_dir: list[str] = []
+
+download_url_to_file, help, list, load, load_state_dict_from_url = (
+    Absent(f"torch.hub.{name}", _MEND)
+    for name in ("download_url_to_file", "help", "list", "load", "load_state_dict_from_url")
+)
+
+
+def _get_torch_home() -> str:
+    """PyTorch's folder: ``$TORCH_HOME``, or else ``torch`` in the user's cache."""
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", cache))
+
+
+def get_dir() -> str:
+    """The folder of PyTorch's hub: what `set_dir` has set, or ``$TORCH_HOME/hub``."""
+    return _dir[0] if _dir else os.path.join(_get_torch_home(), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """What `get_dir` says from now on."""
+    _dir[:] = [os.path.expanduser(d)]

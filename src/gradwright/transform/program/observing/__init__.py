@@ -1,1 +1,0 @@
-"""The parts of `gradwright.transform.program.observe`: what code reads, what it calls, and the values it works on."""

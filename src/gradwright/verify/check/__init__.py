@@ -1,0 +1,20 @@
+"""Checking everything with a hand-written derivative in files and modules: `gradwright check`.
+
+calls.py     what a subject is called with: `samples`     records.py   what is found
+discover.py  what there is to check                       isolate.py   `check`: in processes of their own
+lab.py       a subject on the bench                       worker.py    such a process
+battery/     the checks                                   table.py, page.py   the report, in a terminal or a browser
+bridge.py    PyTorch's Functions as gradwright's
+"""
+
+from typing import TYPE_CHECKING
+
+from gradwright.base.later import later
+from gradwright.verify.check.calls import samples
+from gradwright.verify.check.isolate import check
+from gradwright.verify.check.records import Checked, Finding, Outcome, Report
+
+__all__ = ["Checked", "Finding", "Outcome", "Report", "check", "samples"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

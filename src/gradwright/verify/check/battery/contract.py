@@ -1,0 +1,239 @@
+"""Checks of the contract: shapes and dtypes, needs_input_grad, undefined gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradwright.verify.check.attempt import Attempt
+from gradwright.verify.check.battery.findings import advised, failed, listed, passed, skipped
+from gradwright.verify.check.calls import Arg
+from gradwright.verify.check.discover import PLACE
+from gradwright.verify.check.lab import Lab, apart, close
+from gradwright.verify.check.records import Finding
+from gradwright.verify.check.suspects import gradient
+from gradwright.verify.circumstances import DECLARED, GROWS, growing, way
+from gradwright.verify.numeric.jacobian import rounding
+
+
+def _positions(lab: Lab) -> list[int | None]:
+    """For each tensor the number of the argument that it is; None for one in a container."""
+    found: list[int | None] = []
+    for k, value in enumerate(lab.call.arguments):
+        if isinstance(value, Arg):
+            found.append(k)
+        else:
+            found += [None] * sum(n.partition("[")[0] == lab.call.names[k] for n in lab.call.labels()[len(found) :])
+    return found
+
+
+def needs_input_grad(lab: Lab) -> Finding:
+    """Each input alone gets the gradient that it gets with the others, and for the others nothing is computed."""
+    args = lab.call.args
+    wanted = [k for k, a in enumerate(args) if a.grad]
+    if len(wanted) < 2:
+        return passed("only one input has a gradient")
+    full = dict(zip(wanted, lab.gradients(), strict=True))
+    labels, positions = lab.call.labels(), _positions(lab)
+    idle: set[int] = set()
+    for k in wanted:
+        attempt = Attempt()
+        lab.told.clear()
+        with attempt:
+            run = lab.run([j == k for j in range(len(args))])
+            alone = lab.backward(run)
+        if attempt.error is not None:
+            return failed(
+                "needs_input_grad",
+                f"fails when only `{labels[k]}` requires grad: {attempt.said()}",
+                "ask ctx.needs_input_grad, and return None for what does not need a gradient",
+                attempt.line(lab.subject.file),
+            )
+        if not close(alone, [full[k]]):
+            return failed(
+                "needs_input_grad",
+                f"the gradient of `{labels[k]}` is another one when only `{labels[k]}` requires grad",
+                "look at what depends on ctx.needs_input_grad, or on requires_grad",
+                lab.lines("backward", "needs_input_grad") or gradient(lab, positions[k]),
+            )
+        idle |= set(_idle(lab, positions, [j for j in wanted if j != k]))
+    if not idle:
+        return passed()
+    names = listed([f"`{labels[j]}`" for j in sorted(idle)])
+    what = f"the gradient of {names} is" if len(idle) == 1 else f"the gradients of {names} are"
+    return advised(
+        "wasted work",
+        f"{what} computed also when nobody asks for {'it' if len(idle) == 1 else 'them'}",
+        "compute it only if ctx.needs_input_grad says so, and return None otherwise",
+    )
+
+
+def _idle(lab: Lab, positions: list[int | None], others: list[int]) -> Iterator[int]:
+    """Those of the inputs that need no gradient for which backward computed one."""
+    for told in lab.told:
+        for j in others:
+            p = positions[j]
+            g = told.returned[p] if p is not None and p < len(told.returned) else None
+            if isinstance(g, lab.T.Tensor) and not any(_same(g, c, lab) for c in told.cotangents):
+                yield j
+
+
+def _same(g: Any, cotangent: Any, lab: Lab) -> bool:
+    """Whether a gradient is no more than the cotangent as it came, or a view of it."""
+    if not isinstance(cotangent, lab.T.Tensor):
+        return False
+    return np.shares_memory(g.detach().numpy(), cotangent.detach().numpy())
+
+
+def undefined_gradients(lab: Lab) -> Finding:
+    """Outputs that no gradient reaches: backward gets zeros, or None if it asked for that, and copes."""
+    run = lab.run()
+    n = len(run.outputs)
+    if n < 2:
+        return passed("only one output")
+    cotangents = lab.cotangents(run)
+    for k in range(n):
+        zeros = [c if j == k else np.zeros_like(c) for j, c in enumerate(cotangents)]
+        due = lab.backward(lab.run(), zeros)
+        attempt = Attempt()
+        with attempt:
+            said = lab.backward(lab.run(), [c if j == k else None for j, c in enumerate(cotangents)])
+        if attempt.error is not None:
+            return failed(
+                "undefined gradient",
+                f"backward fails when a gradient reaches only output {k}: {attempt.said()}",
+                "a grad_output may be None after ctx.set_materialize_grads(False): skip its part",
+                attempt.line(lab.subject.file),
+            )
+        if not close(said, due):
+            return failed(
+                "undefined gradient",
+                f"when a gradient reaches only output {k}, the result is not that with zeros for the others",
+                "treat a grad_output of None as zeros",
+                lab.lines("backward", r"\bNone\b"),
+            )
+    return passed()
+
+
+def marked_outputs(lab: Lab) -> Finding:
+    """Outputs that are marked as non-differentiable are flat."""
+    run = lab.run()
+    silent = [k for k, a in enumerate(run.arrays) if a.dtype.kind in "fc" and not run.values[k].requires_grad]
+    if not silent or not run.outputs:
+        return passed()
+    args = lab.call.args
+    ways = [way(a.array) if a.grad else 0 for a in args]
+
+    def at(t: float) -> list[Any]:
+        return lab.other(lab.call.with_arrays(lambda k, a: (a + t * ways[k]).astype(a.dtype))).run().arrays
+
+    unit = max(rounding(a.array.dtype) for a in args if a.grad)
+    k = growing(at, unit, silent)
+    if k is None:
+        return passed()
+    lines = lab.lines("forward", "mark_non_differentiable") or lab.lines("setup_context", "mark_non_differentiable")
+    return failed("non-differentiable", f"output {k} {GROWS}", DECLARED, lines)
+
+
+def shapes(lab: Lab) -> Finding:
+    """Backward returns gradients of each input's shape."""
+    lab.told.clear()
+    run = lab.run()
+    if not run.outputs:
+        return skipped("no output requires grad")
+    lab.backward(run)
+    return _returned(lab) or passed()
+
+
+def dtype(lab: Lab) -> Finding:
+    """For inputs of float32 it computes in float32, and gets what it gets in float64, but for rounding."""
+    lab.told.clear()
+    wide = lab.run()
+    lab.backward(wide)
+    if (finding := _returned(lab, kinds=True)) is not None:
+        return finding
+    single = lab.other(lab.call.single())
+    precise = single.other(single.call.precise())
+    attempt = Attempt()
+    lab.told.clear()
+    with attempt:
+        run = single.run()
+        said = single.backward(run)
+    if attempt.error is not None and hasattr(lab.subject.target, PLACE) and "expected scalar type" in attempt.said():
+        return skipped("it is for float64 alone, and says so")
+    if attempt.error is not None:
+        return failed(
+            "dtype",
+            f"fails for inputs of float32: {attempt.said()}",
+            "take the dtype of everything from the inputs",
+            attempt.line(lab.subject.file),
+        )
+    if (finding := _returned(single, kinds=True)) is not None:
+        return finding
+    for k, (a, b) in enumerate(zip(run.values, wide.values, strict=True)):
+        if _asked(lab):
+            break
+        kinds = [v.detach().numpy().dtype for v in (a, b)]
+        if kinds[0] == kinds[1] and kinds[0].kind in "fc":
+            what = "float64" if kinds[0].itemsize > (8 if kinds[0].kind == "c" else 4) else str(kinds[0])
+            return failed(
+                "dtype",
+                f"output {k} is of {what} for inputs of float32 and of float64 alike",
+                "make constants of the dtype of the input, and cast back what was computed in another",
+                lab.lines("forward", r"float|double|dtype|numpy|half|complex"),
+            )
+    if not close(wide.arrays, lab.run(seeded=False).arrays):
+        return passed("random: float32 and float64 draw other numbers from the same seed, so values are not compared")
+    reference = precise.run()
+    due = precise.backward(reference, [c.astype(o.detach().numpy().dtype) for c, o in zip(
+        single.cotangents(run), reference.outputs, strict=True)])  # fmt: skip
+    off = max(apart(_wide(said), due), apart(_wide(run.arrays), reference.arrays))
+    if off > 1e-2:
+        return failed("precision", f"in float32 results are off by {off:.1g} of the largest",
+                      "look for cancellation, overflow or a table in lower precision")  # fmt: skip
+    return passed()
+
+
+def _asked(lab: Lab) -> bool:
+    """Whether it is told in which dtype to answer."""
+    values = (*lab.call.arguments, *lab.call.static.values())
+    return any(isinstance(v, (lab.T.dtype, np.dtype, type)) or (isinstance(v, str) and "float" in v) for v in values)
+
+
+def _wide(arrays: list[Any]) -> list[Any]:
+    return [a if a is None or a.dtype.kind not in "fc" else a.astype(np.complex128 if a.dtype.kind == "c" else float)
+            for a in arrays]  # fmt: skip
+
+
+def _summed(lab: Lab, name: str) -> str:
+    if lab.subject.kind == "custom_op":
+        return 'sum it over the broadcast dimensions, or declare custom_op(kind="elementwise"), which does so'
+    return f"sum it over the broadcast dimensions: grad.sum_to_size({name}.shape)"
+
+
+def _returned(lab: Lab, kinds: bool = False) -> Finding | None:
+    """What is wrong with the shapes, and the dtypes if asked for, of what backward itself returned."""
+    labels, positions = lab.call.labels(), _positions(lab)
+    for told in lab.told:
+        for name, p, a in zip(labels, positions, lab.call.args, strict=True):
+            g = told.returned[p] if a.grad and p is not None and p < len(told.returned) else None
+            if not isinstance(g, lab.T.Tensor):
+                continue
+            if tuple(g.shape) != a.array.shape:
+                return failed(
+                    "gradient shape",
+                    f"backward returns a gradient of shape {tuple(g.shape)} for `{name}` of shape {a.array.shape}",
+                    _summed(lab, name),
+                    gradient(lab, p),
+                )
+            got = g.detach().numpy().dtype if kinds else a.array.dtype
+            if got != a.array.dtype:
+                return failed(
+                    "gradient dtype",
+                    f"backward returns a gradient of {got} for `{name}` of {a.array.dtype}",
+                    f"return it in the dtype of `{name}`: grad.to({name}.dtype)",
+                    gradient(lab, p),
+                )
+    return None

@@ -1,0 +1,40 @@
+"""Digits that a right function loses in float32 and float64, over the range of its samples."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+import gradwright
+from gradwright.function.contract.surrogate import reason_of
+from gradwright.verify.check.attempt import Attempt
+from gradwright.verify.check.lab import Lab
+
+
+def digits(lab: Lab) -> dict[str, Any] | None:
+    """What `gradwright.verify.stability` finds, as plain data, with its ``sample``.
+
+    None without python-flint, for a function of several tensors or of one number, and where balls cannot run it.
+    """
+    tensors = [a for a in lab.call.args if a.grad]
+    if lab.subject.kind == "torch" or len(lab.call.args) != 1 or len(tensors) != 1 or lab.call.is_complex:
+        return None
+    if importlib.util.find_spec("flint") is None or reason_of(lab.subject.function) is not None:
+        return None
+    low, high = (float(f(tensors[0].array)) for f in (np.min, np.max)) if tensors[0].array.size else (0.0, 0.0)
+    if not low < high:
+        return None
+    arguments, _ = lab.call.tensors(gradwright)
+    inputs = [(low, high) if isinstance(a, gradwright.Tensor) else a for a in arguments]
+    if sum(isinstance(a, gradwright.Tensor) for a in arguments) != 1:
+        return None
+    bound = partial(lab.subject.target, **lab.call.static)
+    attempt = Attempt()
+    with attempt:
+        found = import_module("gradwright.verify").stability(bound, *inputs, name=lab.subject.name)
+        return {**found.as_dict(), "sample": str(lab.call)}
+    return None

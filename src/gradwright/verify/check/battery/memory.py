@@ -1,0 +1,101 @@
+"""Checks of what a Function holds on to, and of what it takes from outside."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import warnings
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from gradwright.base.errors import CapturedTensor
+from gradwright.verify.check.attempt import Attempt
+from gradwright.verify.check.battery.findings import failed, passed
+from gradwright.verify.check.lab import Lab
+from gradwright.verify.check.records import Finding
+
+
+def no_leak(lab: Lab) -> Finding:
+    """When a call's results are dropped, all it used is freed, by reference counting alone."""
+    lab.told.clear()
+    gc.disable()
+    try:
+        held = _once(lab)
+        lab.told.clear()
+        kept = sorted({name for name, ref in held if ref() is not None})
+    finally:
+        gc.enable()
+    if not kept:
+        return passed()
+    gc.collect()
+    still = sorted({name for name, ref in held if ref() is not None})
+    names = " and ".join(kept)
+    if still:
+        return failed(
+            "leak",
+            f"{names} of a call stay in memory after everything from it was dropped: something outside holds them",
+            "keep nothing on the class or in a global; what backward needs goes on ctx, with save_for_backward",
+            lab.lines("forward", r"append|global|cache|\b[A-Z]\w*\.\w+\s*="),
+        )
+    return failed(
+        "leak",
+        f"{names} of a call stay in memory until the garbage collector comes by: a reference cycle",
+        "save outputs with ctx.save_for_backward, not as attributes of ctx",
+        lab.lines("forward", r"ctx\.\w+\s*=") or lab.lines("setup_context", r"ctx\.\w+\s*="),
+    )
+
+
+def _once(lab: Lab) -> list[tuple[str, Any]]:
+    """Run it and forget it; returns weak references to its tensors."""
+    run = lab.run()
+    if run.outputs:
+        lab.backward(run)
+    own = {id(a.array) for a in lab.call.args}
+    found = []
+    for what, tensors in (("inputs", run.leaves), ("outputs", run.outputs)):
+        for t in tensors:
+            array = getattr(t, "array", t)  # of gradwright's tensors the graph holds only that
+            found += [(what, weakref.ref(v)) for v in (t, array) if id(v) not in own]
+    return found
+
+
+def captured_tensors(lab: Lab) -> Finding:
+    """Forward uses no tensor that requires grad but those it is given: it would silently get no gradient."""
+    function = lab.subject.function
+    for part in ("forward", "setup_context") if function is not None else ():
+        for name, t in _outside(inspect.unwrap(getattr(function, part)), function):
+            if isinstance(t, lab.T.Tensor) and t.requires_grad:
+                short = name.rpartition(".")[2]
+                return failed(
+                    "captured tensor",
+                    f"{part} uses `{name}`, which requires grad but is no argument: it never gets a gradient",
+                    f"pass it to apply as an argument and return its gradient; or use {name}.detach(), "
+                    "if it is a constant",
+                    lab.lines(part, rf"\b{short}\b"),
+                )
+    with warnings.catch_warnings(record=True) as caught, Attempt():
+        warnings.simplefilter("always", CapturedTensor)
+        lab.run()
+    for w in caught:
+        if issubclass(w.category, CapturedTensor):  # where forward calls something else that uses it
+            return failed(
+                "captured tensor",
+                str(w.message),
+                "pass it to apply as an argument and return its gradient; or use its detach(), if it is a constant",
+                (w.lineno,) if w.filename == lab.subject.file else (),
+            )
+    return passed()
+
+
+def _outside(code: Any, function: Any) -> Iterator[tuple[str, Any]]:
+    """The globals, closed-over variables and attributes of the class that a function names."""
+    if not inspect.isfunction(code):
+        return
+    known = inspect.getclosurevars(code)
+    yield from known.nonlocals.items()
+    for name, value in known.globals.items():
+        yield name, value
+        for attribute in code.__code__.co_names:
+            if attribute in getattr(value, "__dict__", {}) and not inspect.ismodule(value):
+                yield f"{name}.{attribute}", vars(value)[attribute]

@@ -1,0 +1,198 @@
+"""A subject on the bench with one sample call: run it, run it backward, and see what its backward is asked and says.
+
+Written against the names that gradwright and PyTorch share, so that one set of probes serves both.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwright.base.cpython.forks import cached_property
+from gradwright.verify.check.calls import Call
+from gradwright.verify.check.discover import Subject
+from gradwright.verify.numeric.jacobian import rounding
+
+
+class Told(NamedTuple):
+    """One run of a user's backward: its ctx's needs_input_grad, its grad_outputs, and what it returned."""
+
+    needs: tuple[bool, ...]
+    cotangents: tuple[Any, ...]
+    returned: tuple[Any, ...]
+
+
+@dataclass(eq=False)
+class Run:
+    """One call.
+
+    Attributes:
+        leaves: the tensors among the arguments that require grad. passed: what forward got for all of them.
+        result: what came out. values: the tensors in it. outputs: those that require grad.
+    """
+
+    leaves: list[Any]
+    passed: list[Any]
+    result: Any
+    values: list[Any]
+    outputs: list[Any]
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Copies of the values."""
+        return [v.detach().numpy().copy() for v in self.values]
+
+
+@dataclass(eq=False)
+class Lab:
+    """A subject and a call of it."""
+
+    subject: Subject
+    call: Call
+    cloned: bool = False
+    """Whether it is given clones of its inputs, as it changes them (and says so)."""
+    examined: tuple[Any, Any] | None = None
+    """The `Examination` of its derivatives, and the diagnosis of the first order, once there are such."""
+    doubt: str = ""
+    """What backward raised of other made-up inputs, which forward takes."""
+    told: list[Told] = field(default_factory=list)
+    """What its backward was asked and said, call by call."""
+
+    @property
+    def T(self) -> Any:
+        return self.subject.T
+
+    def other(self, call: Call) -> Lab:
+        """The same subject with another call."""
+        lab = Lab(self.subject, call, self.cloned, told=self.told)
+        lab.__dict__["apply"] = self.apply
+        return lab
+
+    @cached_property
+    def apply(self) -> Callable[..., Any]:
+        """What runs the subject; of a Function, a subclass of it whose backward is listened to."""
+        function = self.subject.function
+        if function is None:
+            return self.subject.target
+        base = self.T.autograd.Function
+        name = "vjp" if getattr(function, "vjp", None) is not getattr(base, "vjp", None) else "backward"
+        backward, told = getattr(function, name), self.told
+
+        @functools.wraps(backward)
+        def listened(ctx: Any, *cotangents: Any) -> Any:
+            result = backward(ctx, *cotangents)
+            told.append(Told(ctx.needs_input_grad, cotangents, result if isinstance(result, tuple) else (result,)))
+            return result
+
+        body = {name: staticmethod(listened), "__module__": function.__module__, "__doc__": function.__doc__}
+        return type(function)(function.__name__, (function,), body).apply
+
+    def seed(self) -> None:
+        """Seed every generator that a forward may draw from."""
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002 - it is the user's, whatever they chose
+        self.T.default_generator.manual_seed(0)  # torch.manual_seed seeds every device, and notes each time who asked
+
+    def run(self, needed: Sequence[bool] | None = None, seeded: bool = True) -> Run:
+        """Call it on fresh tensors; ``needed`` says which of them are to require grad."""
+        if seeded:
+            self.seed()
+        arguments, found = self.call.tensors(self.T, needed)
+        leaves = [t for t in found if t.requires_grad]
+        if self.cloned:
+            arguments = self._clones(arguments)
+        result = self.apply(*arguments, **self.call.static)
+        values = flat(result, self.T)
+        return Run(leaves, flat(arguments, self.T), result, values, [v for v in values if v.requires_grad])
+
+    def _clones(self, value: Any) -> Any:
+        if isinstance(value, self.T.Tensor):
+            return value.clone()
+        return type(value)([self._clones(v) for v in value]) if type(value) in (tuple, list) else value
+
+    def lines(self, part: str, pattern: str) -> tuple[int, ...]:
+        """The numbers of the lines of forward, or of backward, that match a regular expression."""
+        found = source(getattr(self.subject.function, part, None), self.subject.file)
+        return tuple(n for n, text in found if re.search(pattern, text.partition("#")[0]))
+
+    def cotangents(self, run: Run) -> list[Any]:
+        """Random arrays for the outputs of a run: the same every time."""
+        generator = np.random.default_rng(3)
+        return [drawn(generator, o.detach().numpy()) for o in run.outputs]
+
+    def backward(self, run: Run, cotangents: Sequence[Any] | None = None, recorded: bool = False) -> list[Any]:
+        """The gradients of the leaves, arrays or None, by one pass; None for a cotangent leaves the output out."""
+        arrays = self.cotangents(run) if cotangents is None else cotangents
+        pairs = [(o, self.T.from_numpy(v)) for o, v in zip(run.outputs, arrays, strict=True) if v is not None]
+        found = self.T.autograd.grad(
+            [o for o, _ in pairs], run.leaves, [v for _, v in pairs],
+            retain_graph=True, create_graph=recorded, allow_unused=True,
+        )  # fmt: skip
+        return [None if g is None else g.detach().numpy() for g in found]
+
+    def gradients(self) -> list[Any]:
+        """The gradients of a run of its own."""
+        return self.backward(self.run())
+
+
+def drawn(generator: Any, like: Any) -> Any:
+    """Random numbers of the shape and dtype of an array, away from 0."""
+    values = generator.uniform(0.5, 1.5, like.shape) * generator.choice([-1.0, 1.0], like.shape)
+    if like.dtype.kind == "c":
+        values = values + 1j * generator.uniform(0.5, 1.5, like.shape)
+    return np.asarray(values).astype(like.dtype)
+
+
+def flat(value: Any, T: Any) -> list[Any]:
+    """The tensors in what a function returned."""
+    if isinstance(value, T.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return [t for v in value for t in flat(v, T)] if isinstance(value, (tuple, list)) else []
+
+
+def apart(a: Sequence[Any], b: Sequence[Any]) -> float:
+    """How far two lists of arrays differ, as a part of the largest entry; None stands for zeros."""
+    worst = 0.0
+    for x, y in zip(a, b, strict=True):
+        if x is None and y is None:
+            continue
+        x, y = (0 * y if x is None else x), (0 * x if y is None else y)
+        if x.shape != y.shape:
+            return float("inf")
+        if not x.size or np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"):
+            continue
+        with np.errstate(all="ignore"):
+            size = max(np.abs(x).max(), np.abs(y).max())
+            off = np.abs(x - y).max() / size
+        worst = max(worst, float(off) if np.isfinite(off) else float("inf"))
+    return worst
+
+
+def close(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether two lists of arrays are the same up to rounding."""
+    kinds = [x.dtype for x in (*a, *b) if x is not None and x.dtype.kind in "fc"]
+    unit = max(map(rounding, kinds), default=0.0)
+    return apart(a, b) <= 1e3 * unit
+
+
+def source(function: Any, file: str) -> list[tuple[int, str]]:
+    """The lines of a function's body, with their numbers; none if they are not to be had, or not from this file."""
+    function = inspect.unwrap(function) if function is not None else None
+    if getattr(function, "__code__", None) is None or function.__code__.co_filename != file:
+        return []
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError:
+        return []
+    numbered = list(enumerate(lines, first))
+    head = next((k for k, (_, text) in enumerate(numbered) if text.lstrip().startswith("def ")), -1)
+    return numbered[head + 1 :] or numbered[-1:]

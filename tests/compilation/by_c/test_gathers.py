@@ -1,0 +1,55 @@
+"""Which reading and adding by index C does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwright.backends.generic import HERE
+from gradwright.compilation.by_c.gathers import gather_of
+from gradwright.compilation.trace.traced import space, traced
+
+X, I = np.ones((4, 5, 6)), np.array([0, 2, -1])
+ALL = slice(None)
+DONE: dict[str, Any] = {
+    "rows": (lambda x, i: space.at(x, i, key=(HERE,)), (X, I)),
+    "along an axis": (lambda x, i: space.at(x, i, key=(ALL, HERE)), (X, I)),
+    "two indices": (lambda x, i: space.at(x, i, i, key=(HERE, HERE)), (X, I)),
+    "a table": (lambda x, i: space.at(x, i, key=(HERE,)), (X, I.reshape(3, 1))),
+    "one": (lambda x, i: space.at(x, i, key=(HERE,)), (X, np.array(2))),
+    "entries": (lambda x, i: space.take_along_axis(x, i, axis=1), (X, np.zeros((4, 2, 6), int))),
+    "fewer entries": (lambda x, i: space.take_along_axis(x, i, axis=1), (X, np.zeros((2, 7, 3), np.uint8))),
+    "taken": (lambda x, i: space.take(x, i, axis=0), (X, I)),
+    "taken from behind": (lambda x, i: space.take(x, i, axis=-1), (X, I)),
+    "a table taken": (lambda x, i: space.take(x, i, axis=1), (X, I.reshape(3, 1).astype(np.uint8) % 5)),
+    "added": (lambda x, i, y: space.scatter_add(x, i, y, axis=0), (X, np.zeros((2, 5, 6), int), np.ones((2, 5, 6)))),
+    "gradient": (lambda y, i: space.unindex(y, i, shape=(4, 5, 6), key=(HERE,)), (np.ones((3, 5, 6)), I)),
+}
+LEFT: dict[str, Any] = {
+    "a mask": (lambda x, i: space.at(x, i, key=(HERE,)), (X, np.array([True, False, True, False]))),
+    "another key": (lambda x, i: space.at(x, i, key=(HERE, None)), (X, I)),
+    "a part": (lambda x, i: space.at(x, i, key=(slice(1, 3), HERE)), (X, I)),
+    "two shapes": (lambda x, i, j: space.at(x, i, j, key=(HERE, HERE)), (X, I, I[:, None])),
+    "nothing": (lambda x, i: space.at(x, i, key=(HERE,)), (X, I[:0])),
+    "integers added": (lambda y, i: space.unindex(y, i, shape=(4,), key=(HERE,)), (I, I)),
+    "half": (lambda x, i: space.at(x, i, key=(HERE,)), (X.astype(np.float16), I)),
+}
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_what_c_does(name: str) -> None:
+    f, arrays = DONE[name]
+    (node,) = traced(f, *arrays).outputs
+    found = gather_of(node, False)
+    assert found is not None
+    assert found.operands == tuple(node.nodes()) or found.kind == "add"
+    assert (gather_of(node, True) is None) is (found.kind != "take")
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_left_to_numpy(name: str) -> None:
+    f, arrays = LEFT[name]
+    (node,) = traced(f, *arrays).outputs
+    assert gather_of(node, False) is None

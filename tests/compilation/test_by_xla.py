@@ -1,0 +1,113 @@
+"""Programs run by XLA, against the same programs call by call."""
+
+import numpy as np
+import pytest
+from gradwright.op import table
+
+import gradwright as gw
+from gradwright.compilation.interpreted import Interpreted
+from gradwright.compilation.node import Departed
+from gradwright.compilation.trace.traced import traced
+
+pytest.importorskip("jax", reason="XLA is JAX's: pip install jax")
+from gradwright.compilation.by_xla import Xla
+
+OPS = [op for op in table.values() if op.samples]
+
+
+def values(a, rng):
+    if a.values is not None:
+        return np.array(a.values)
+    x = rng.uniform(a.low, a.high, a.shape)
+    return x + 1j * rng.uniform(a.low, a.high, a.shape) if a.complex else x
+
+
+@pytest.mark.parametrize("op", OPS, ids=[op.name for op in OPS])
+def test_every_operation(op):
+    rng, sample = np.random.default_rng(0), op.samples[0]
+    arrays = [values(a, rng) for a in sample.arrays]
+    program = traced(lambda *xs: op(*xs, **sample.static), *arrays)
+    for a, b in zip(Xla(program)(arrays), Interpreted(program)(arrays), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10)
+
+
+def test_dtypes_are_numpys():
+    x, n = np.ones(3, np.float32), np.arange(3, dtype=np.int32)
+    program = traced(lambda x, n: (x * n, n / n.dtype.type(2), x + 1.5, n + 1, x > n), x, n)
+    found, expected = Xla(program)([x, n]), Interpreted(program)([x, n])
+    assert [a.dtype for a in found] == [b.dtype for b in expected]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_value_that_python_has_read_is_asked_before_anything_is_written():
+    state = np.zeros(2)
+    program = traced(lambda x, s: s + 1 if x[0] > 0 else s - 1, np.ones(2), state)
+    program.writes = [1]
+    runner = Xla(program)
+    runner([np.ones(2), state])
+    assert state.tolist() == [1, 1]
+    with pytest.raises(Departed):
+        runner([-np.ones(2), state])
+    assert state.tolist() == [1, 1]
+
+
+class Cube(gw.autograd.Function):
+    """By NumPy."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return gw.from_numpy(x.detach().numpy() ** 3)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * g * ctx.saved_tensors[0] ** 2
+
+
+def trained(wrap):
+    gw.manual_seed(0)
+    layers = gw.nn.Linear(4, 8), gw.nn.BatchNorm1d(8), gw.nn.Tanh(), gw.nn.Dropout(0.5), gw.nn.Linear(8, 3)
+    net = gw.nn.Sequential(*layers).double()
+    optimizer = gw.optim.Adam(net.parameters(), lr=0.01)
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = gw.nn.functional.cross_entropy(Cube.apply(net(x)), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step = wrap(step)
+    return step, [step(gw.randn(5, 4, dtype=gw.float64), gw.tensor([0, 1, 2, 0, 1])).item() for _ in range(6)]
+
+
+def test_a_training_step():
+    _, expected = trained(lambda step: step)
+    step, found = trained(lambda step: gw.compile(step, backend="xla"))
+    assert not step.programs.reason
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("f", [lambda x: gw.linalg.eigh(x, "U"), gw.linalg.svd])
+def test_vectors_of_either_sign_are_numpys(f):
+    x = gw.tensor(np.random.default_rng(0).standard_normal((9, 5, 5)))
+    compiled = gw.compile(f, backend="xla", fullgraph=True, check="always")
+    for _ in range(4):
+        for a, b in zip(compiled(x), f(x), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-12)
+
+
+def test_whole_numbers_of_numpys_floats_are_what_they_are_eagerly():
+    x = gw.tensor([-1.0, 300.0, float("nan"), 1e30])
+
+    @gw.compile(backend="xla")
+    def cut(x):
+        return x.to(gw.uint8), x.long()
+
+    with np.errstate(invalid="ignore"):
+        expected = x.to(gw.uint8).tolist(), x.long().tolist()
+        for _ in range(6):
+            found = cut(x)
+    assert (found[0].tolist(), found[1].tolist()) == expected

@@ -1,0 +1,144 @@
+"""A compiled run that is not what the eager run is, is not believed."""
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.compilation.comparison import spreads
+from gradwright.compilation.compiled import CompileWarning, Programs
+from gradwright.compilation.interpreted import Interpreted
+from gradwright.compilation.node import Node, Program
+from gradwright.compilation.trace.traced import space, traced
+
+
+class Wrong(Interpreted):
+    """Exponentials are a little too large."""
+
+    def _run(self, arrays):
+        nodes = {}
+
+        def new(n):
+            return nodes.get(n, n)
+
+        made = []
+        for n in self.program.nodes:
+            args, kwargs = n.with_args(new)
+            copy = Node(n.op, args, kwargs, None, n.place, n.name)
+            copy.shape, copy.dtype = n.shape, n.dtype
+            nodes[n] = copy
+            made.append(copy)
+            if n.op == "exp":
+                nodes[n] = Node("multiply", (copy, 1.01), {}, None)
+                nodes[n].shape, nodes[n].dtype = n.shape, n.dtype
+                made.append(nodes[n])
+        p = self.program
+        return Interpreted(Program(made, [nodes[n] for n in p.inputs], [nodes[n] for n in p.outputs], p.writes))(arrays)
+
+
+def programs(f, make=Wrong, **options):
+    return Programs(f, make, **options)
+
+
+@pytest.mark.parametrize("f", [lambda x: x.exp(), lambda x: {"y": [x + 1, x.exp().sum()]}])
+def test_a_wrong_result_is_reported_with_its_node(f):
+    step = programs(f)
+    x = gw.tensor([1.0, 2.0])
+    with pytest.warns(CompileWarning, match=r"first node that differs: %\d+ = exp.*test_comparison.py"):
+        results = [step.call((x,), {}) for _ in range(4)]
+    for r in results[1:]:
+        np.testing.assert_equal(gw.utils._pytree.tree_leaves(r)[-1].tolist(),
+                                gw.utils._pytree.tree_leaves(results[0])[-1].tolist())  # fmt: skip
+
+
+def test_a_wrong_write_and_a_wrong_gradient():
+    w = gw.tensor([1.0, 2.0], requires_grad=True)
+    state = gw.zeros(2)
+
+    def write(x):
+        state.copy_(x.exp())
+
+    step = programs(write)
+    with pytest.warns(CompileWarning, match="from outside"):
+        [step.call((gw.ones(2),), {}) for _ in range(3)]
+    step = programs(lambda x: setattr(w, "grad", None) or (w * x.exp()).sum().backward())
+    with pytest.warns(CompileWarning, match=r"\.grad"):
+        [step.call((gw.ones(2),), {}) for _ in range(3)]
+
+
+def test_a_wrong_backward_pass():
+    w = gw.tensor([1.0, 2.0], requires_grad=True)
+
+    class Half(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.exp()
+
+    step = programs(lambda: Half.apply(w))
+    with pytest.warns(CompileWarning, match="the gradient by"):
+        [step.call((), {}) for _ in range(3)]
+
+
+def test_always_raises():
+    step = programs(lambda x: x.exp(), check="always")
+    step.call((gw.ones(2),), {})
+    step.call((gw.ones(2),), {})
+    with pytest.raises(AssertionError, match="exp"):
+        step.call((gw.ones(2),), {})
+
+
+def test_steps_of_rounding_noise_are_believed():
+    """The bias before a batch norm has no gradient but rounding, of which Adam makes whole steps."""
+    gw.manual_seed(0)
+    net = gw.nn.Sequential(gw.nn.Linear(4, 8), gw.nn.BatchNorm1d(8), gw.nn.Tanh(), gw.nn.Linear(8, 3))
+    optimizer = gw.optim.Adam(net.parameters())
+
+    def step(x):
+        optimizer.zero_grad()
+        net(x).square().sum().backward()
+        optimizer.step()
+
+    step = programs(step, Interpreted)
+    for _ in range(5):
+        step.call((gw.randn(6, 4),), {})
+    assert not step.reason
+
+
+class InARow(Interpreted):
+    """Sums are taken one by one, which NumPy does in pairs."""
+
+    def compute(self, node, args, kwargs):
+        return np.cumsum(args[0])[-1] if node.op == "sum" else super().compute(node, args, kwargs)
+
+
+def test_a_sum_that_is_nothing_but_rounding_is_believed():
+    """Values that cancel in pairs: NumPy's sum is 0, that of another order is not, however the values are moved."""
+    half = np.random.default_rng(0).uniform(1, 3, 128).astype(np.float32)
+    x = gw.tensor(np.concatenate([half, -half]))
+    total = gw.tensor(0.0)
+
+    def step():
+        total.sub_(5e-6 * x.sum())
+
+    step = programs(step, InARow)
+    for _ in range(4):
+        step.call((), {})
+    assert total.item() == np.float32(-5e-6) * np.cumsum(x.numpy())[-1] != 0
+    assert not step.reason
+    program = traced(lambda x: space.sum(x), x.numpy())
+    (spread,) = spreads(program, [x.numpy()], lambda: None)
+    assert spread > np.finfo(np.float32).eps * 256
+
+
+def test_what_is_masked_with_infinity_does_not_hide_what_rounding_does():
+    def f(x):
+        masked = space.where(x > 0, x, -np.inf)
+        return [masked, space.sum(space.exp(masked))]
+
+    x = np.random.default_rng(0).standard_normal(64)
+    masked, total = spreads(traced(f, x), [x], lambda: None)
+    assert 0 < masked < 1e-14
+    assert 0 < total < 1e-12

@@ -1,0 +1,83 @@
+"""Traced arrays: what they note, and that they are what NumPy's arrays are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwright.compilation.trace.traced import Notes, Traced, space, traced
+from tests.compilation.checks import ops_of
+
+X = np.arange(1.0, 7.0).reshape(2, 3)
+
+
+def _input() -> tuple[Notes, Traced]:
+    notes = Notes()
+    return notes, notes.input(X)
+
+
+@pytest.mark.parametrize(("f", "op"), [
+    (lambda x: x + 1, "add"), (lambda x: 1 - x, "subtract"), (lambda x: x @ X.T, "matmul"), (lambda x: x < 2, "less"),
+    (lambda x: -x, "negative"), (lambda x: x**2, "square"), (lambda x: x**0.5, "sqrt"), (lambda x: x**3, "power"),
+    (lambda x: 2**x, "power"), (lambda x: x.T, "permute_dims"), (lambda x: x.astype("float32"), "astype"),
+    (lambda x: x.reshape(6), "reshape"), (lambda x: x.real, "real"), (lambda x: x[0], "getitem"),
+    (lambda x: x[np.array([0, 0])], "at_index"), (lambda x: np.exp(x), "exp"), (lambda x: np.add(x, X), "add"),
+    (lambda x: space.linalg.diagonal(x), "linalg.diagonal"), (lambda x: space.fft.fft(x), "fft.fft"),
+])  # fmt: skip
+def test_what_is_noted(f: Callable[[Any], Any], op: str) -> None:
+    program = traced(f, X)
+    assert ops_of(program)[-1] == op
+    found, want = program.outputs[0].value, f(X) if op not in ("linalg.diagonal", "fft.fft") else None
+    if want is not None:
+        np.testing.assert_array_equal(found, want, strict=True)
+
+
+def test_they_look_like_arrays() -> None:
+    _, x = _input()
+    assert (x.shape, x.dtype, x.ndim, x.size, x.itemsize, x.nbytes) == ((2, 3), X.dtype, 2, 6, 8, 48)
+    assert (x.strides, len(x), x.copy()) == (X.strides, 2, x)
+    assert x.mT.shape == (3, 2)
+    assert "float64 [2, 3]" in repr(x)
+
+
+@pytest.mark.parametrize("read", [
+    lambda x: bool(x[0, 0]), lambda x: int(x[0, 0]), lambda x: float(x[0, 0]), lambda x: complex(x[0, 0]),
+    lambda x: x[0, 0].item(), lambda x: x.tolist(), lambda x: np.asarray(x), lambda x: np.add.reduce(x),
+])  # fmt: skip
+def test_what_python_reads_is_checked(read: Callable[[Any], Any]) -> None:
+    notes, x = _input()
+    read(x)
+    assert notes.nodes[-1].op == "check"
+    count = len(notes.nodes)
+    notes.open = False
+    read(notes.input(X))
+    assert not any(n.op == "check" for n in notes.nodes[count:])
+
+
+def test_numbers_that_functions_return_are_checked() -> None:
+    notes, x = _input()
+    assert space.may_hold(x > 3) is True
+    assert [n.op for n in notes.nodes] == ["input", "greater", "may_hold", "check"]
+
+
+def test_several_results_are_picked() -> None:
+    program = traced(lambda x: [*space.frexp(x)], X)
+    assert ops_of(program) == ["frexp", "pick", "pick"]
+
+
+def test_constants_stay_what_they_were() -> None:
+    notes, x = _input()
+    c = np.ones(3)
+    y = x + c
+    c[:] = 5
+    assert notes.program([x], [y, x * c], [None, None]).nodes[1].args[0].tolist() == [1, 1, 1]
+
+
+def test_functions_of_dtypes_are_not_noted() -> None:
+    notes, x = _input()
+    assert space.result_type(x, np.float32) == X.dtype
+    assert space.isdtype(x.dtype, "real floating")
+    assert len(notes.nodes) == 1

@@ -1,0 +1,20 @@
+"""What backward costs."""
+
+import time
+
+from gradwright.verify.check.battery.cost import cost
+from tests.verify.check.functions import Double, lab, x
+
+
+class Slow(Double):
+    @staticmethod
+    def backward(ctx, g):
+        time.sleep(0.02)
+        return g * 2
+
+
+def test_cost():
+    assert cost(lab(Double, x)).outcome == "PASS"
+    finding = cost(lab(Slow, x))
+    assert (finding.outcome, finding.cause) == ("ADVICE", "cost")
+    assert "finite differences" in finding.sentence

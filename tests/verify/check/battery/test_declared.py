@@ -1,0 +1,105 @@
+"""The rules for forward mode and vmap, if there are any."""
+
+import pytest
+
+from gradwright.verify.check.battery.declared import forward_mode, vmap
+from tests.verify.check.functions import Double, lab, x
+
+
+def moving(T, rule):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, n, b):
+            ctx.n = n
+            ctx.save_for_backward(a, b)
+            ctx.save_for_forward(a, b)
+            return a * b * n
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b * ctx.n, None, g * a * ctx.n
+
+        @staticmethod
+        def jvp(ctx, a_t, _, b_t):
+            return rule(ctx, *ctx.saved_tensors, a_t, b_t)
+
+    return lab(F, x, 2.0, x + 3)
+
+
+def test_right(T):
+    assert forward_mode(moving(T, lambda ctx, a, b, da, db: ctx.n * (da * b + a * db))).outcome == "PASS"
+
+
+@pytest.mark.parametrize(("rule", "says"), [
+    (lambda ctx, a, b, da, db: da * b + a * db, "0.5 times"),
+    (lambda ctx, a, b, da, db: -ctx.n * (da * b + a * db), "-1 times"),
+    (lambda ctx, a, b, da, db: ctx.n * da * b, "off from finite differences"),
+    (lambda ctx, a, b, da, db: 1 / 0, "ZeroDivisionError"),
+])  # fmt: skip
+def test_wrong(T, rule, says):
+    finding = forward_mode(moving(T, rule))
+    assert (finding.outcome, finding.cause) == ("FAIL", "jvp")
+    assert says in finding.sentence
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-9])
+def test_errors_that_differences_do_not_see_show_between_jvp_and_backward(T, size):
+    finding = forward_mode(moving(T, lambda ctx, a, b, da, db: ctx.n * (da * b + a * db) * (1 + size)))
+    assert (finding.outcome, finding.cause) == ("FAIL", "small error")
+    assert "not adjoint" in finding.sentence
+
+
+def test_none_declared():
+    assert forward_mode(lab(Double, x)).outcome == "SKIPPED"
+    assert vmap(lab(Double, x)).outcome == "SKIPPED"
+
+
+def test_a_right_one_beside_a_wrong_backward():
+    class F(Double):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def jvp(ctx, dx):
+            return dx * 3
+
+    assert "backward, which is wrong" in forward_mode(lab(F, x)).sentence
+
+
+def batching(T, rule=None, generated=False):
+    class F(T.autograd.Function):
+        generate_vmap_rule = generated
+
+        @staticmethod
+        def forward(x, n):
+            return x * n
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.n = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.n, None
+
+    if rule is not None:
+        F.vmap = staticmethod(lambda info, in_dims, x, n: rule(F, in_dims, x, n))
+    return lab(F, x, 2.0)
+
+
+def test_vmap(T):
+    assert vmap(batching(T, lambda F, in_dims, x, n: (F.apply(x, n), in_dims[0]))).outcome == "PASS"
+    assert vmap(batching(T, lambda F, in_dims, x, n: (F.apply(x, n).mT, 1))).outcome == "PASS"
+    assert vmap(batching(T, generated=True)).outcome == "PASS"
+
+
+@pytest.mark.parametrize(("rule", "says"), [
+    (lambda F, in_dims, x, n: (F.apply(x, 3.0), 0), "other results"),
+    (lambda F, in_dims, x, n: F.apply(x, n)[0, 0], "fails"),
+])  # fmt: skip
+def test_wrong_vmap(T, rule, says):
+    finding = vmap(batching(T, rule))
+    assert (finding.outcome, finding.cause) == ("FAIL", "vmap")
+    assert says in finding.sentence

@@ -1,0 +1,74 @@
+"""Arrays in other layouts, and what goes wrong with them."""
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.verify.check.battery.layouts import layouts, strides
+from tests.verify.check.functions import Double, lab
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3), (1, 4), (2, 3, 4)])
+def test_every_layout_has_the_values_of_its_plain_copy(shape):
+    array = np.random.default_rng(0).standard_normal(shape)
+    for name, odd, plain in layouts(array, foreign=False):
+        np.testing.assert_array_equal(odd, plain)
+        assert plain.flags.c_contiguous
+        assert plain.flags.writeable
+        assert name == "read-only" or odd.strides != plain.strides or odd.flags.f_contiguous
+    assert {n for n, *_ in layouts(array, foreign=True)} <= {"stride-0", "transposed", "strided"}
+
+
+def test_one_entry_has_no_layout():
+    assert list(layouts(np.ones((1, 1)), foreign=False)) == []
+
+
+def raw(g):
+    return g.detach().numpy()
+
+
+SLOPES = {
+    "stride-0 cotangent": lambda g: g * 3 if 0 in raw(g).strides else g * 2,
+    "negative-stride cotangent": lambda g: g * 3 if min(raw(g).strides) < 0 else g * 2,
+    "transposed cotangent": lambda g: gw.from_numpy(raw(g).ravel("K").reshape(g.shape) * 2),
+    "strided cotangent": lambda g: g * 3 if raw(g).strides[-1] > 8 and not raw(g).flags.f_contiguous else g * 2,
+    "read-only cotangent": lambda g: g * 2 if raw(g).flags.writeable or 0 in raw(g).strides else g * 3,
+}
+
+
+@pytest.mark.parametrize("cause", SLOPES)
+def test_wrong_for_a_cotangent(cause):
+    class F(Double):
+        @staticmethod
+        def backward(ctx, g):
+            return SLOPES[cause](g)
+
+    finding = strides(lab(F, np.arange(1.0, 7).reshape(2, 3)))
+    assert (finding.outcome, finding.cause) == ("FAIL", cause)
+
+
+def test_wrong_for_an_input():
+    class F(Double):
+        @staticmethod
+        def forward(ctx, x):
+            return gw.from_numpy(x.detach().numpy().ravel("K").reshape(x.shape) * 2)
+
+    finding = strides(lab(F, np.arange(1.0, 7).reshape(2, 3)))
+    assert (finding.outcome, finding.cause) == ("FAIL", "transposed input")
+
+
+def test_an_error_counts():
+    class F(Double):
+        @staticmethod
+        def backward(ctx, g):
+            assert g.is_contiguous()
+            return g * 2
+
+    finding = strides(lab(F, np.arange(1.0, 7).reshape(2, 3)))
+    assert finding.cause == "stride-0 cotangent"
+    assert "AssertionError" in finding.sentence
+
+
+def test_right():
+    assert strides(lab(Double, np.arange(1.0, 7).reshape(2, 3))).outcome == "PASS"
+    assert strides(lab(Double, np.array(1.5))).outcome == "PASS"

@@ -1,0 +1,88 @@
+"""The plugin, in a pytest of its own."""
+
+import subprocess
+import sys
+
+import pytest
+
+TESTS = """
+import warnings
+import pytest
+import gradwright as gw
+from gradwright.engine.strict import is_strict
+
+class Double(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+class Halved(Double):
+    @staticmethod
+    def backward(ctx, g):
+        return g * 1
+
+def test_right(check_function):
+    assert check_function(Double, (gw.tensor([0.3, 0.4]),), (gw.tensor([[0.3]]),)).verdict == "PASS"
+
+def test_wrong(check_function):
+    check_function(Halved)
+
+def test_strict():
+    assert is_strict()
+
+def test_keyword():
+    gw.vmap(gw.sin, in_dim=0)
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "test_it.py").write_text(TESTS)
+
+    def run(*arguments, by=()):
+        command = [sys.executable, *by, "-m", "pytest", "-p", "gradwright.verify.pytest_plugin", "-p", "no:gradwright", "-rA",
+                   "-p", "no:cacheprovider", *arguments]  # fmt: skip
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+def test_the_fixture(run):
+    done = run("test_it.py")
+    assert "PASSED test_it.py::test_right" in done.stdout
+    assert "FAILED test_it.py::test_wrong" in done.stdout
+    assert "0.5 = 1 / the 2 in forward" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_strict_is_on_unless_told_otherwise(run):
+    told = run("test_it.py").stdout
+    assert "PASSED test_it.py::test_strict" in told
+    assert "did you mean 'in_dims'?" in told
+    assert "FAILED test_it.py::test_strict" in run("test_it.py", "-o", "gradwright_strict=false").stdout
+
+
+def test_strict_is_off_for_the_tests_of_a_program_for_pytorch(run):
+    by = ("-m", "gradwright", "run")
+    assert "FAILED test_it.py::test_strict" in run("test_it.py", by=by).stdout
+    assert "PASSED test_it.py::test_strict" in run("test_it.py", "-o", "gradwright_strict=true", by=by).stdout
+
+
+def test_a_test_for_each_function_of_a_module(run):
+    done = run("--gradwright-check=test_it.py", "-k", "Double or Halved")
+    assert "PASSED test_it.py::Double" in done.stdout
+    assert "FAILED test_it.py::Halved" in done.stdout
+    assert done.returncode == 1
+
+
+def test_a_module_that_is_not_there(run):
+    done = run("--gradwright-check=nowhere.py", "-k", "import")
+    assert "FAILED nowhere.py::import" in done.stdout
+    assert "there is no file nowhere.py" in done.stdout
+
+
+def test_help(run):
+    assert "--gradwright-check=MODULE" in run("--help").stdout
