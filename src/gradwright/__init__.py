@@ -4,11 +4,6 @@ An autograd engine with PyTorch's names and contract on NumPy. ``gradwright run 
 torch as it is; one that takes all from that one name may begin with ``import gradwright as torch``.
 """
 
-# First, so that the name `tensor` ends up creation's function and not the module.
-from gradwright.face.tensor import Tensor as Tensor
-
-# isort: split
-
 import sys as _sys
 import typing as _typing
 from math import e as e
@@ -31,6 +26,7 @@ from gradwright.base.errors import GradientWarning as GradientWarning
 from gradwright.base.errors import OutOfMemoryError as OutOfMemoryError
 from gradwright.base.formatting import set_printoptions as set_printoptions
 from gradwright.base.later import later as _later
+from gradwright.base.paths import install as _install_paths
 from gradwright.debug.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from gradwright.debug.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from gradwright.debug.anomaly import set_anomaly_enabled as set_anomaly_enabled
@@ -79,6 +75,7 @@ from gradwright.face.sets import *
 from gradwright.face.shape import *
 from gradwright.face.special import *
 from gradwright.face.statistics import *
+from gradwright.face.tensor import Tensor as Tensor
 from gradwright.face.views import *
 from gradwright.face.windows import *
 from gradwright.face.xp.creation import from_dlpack as from_dlpack
@@ -223,6 +220,7 @@ _LATER = {
     "compile": "gradwright.compilation.compile",
     "sparse_coo_tensor": "gradwright.sparse",
 }
+_install_paths()
 if not _typing.TYPE_CHECKING:  # to which all names that there are are known
     __getattr__, __dir__ = _later(__name__, _LATER)
 

@@ -43,8 +43,8 @@ def run(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
 
     def run(*arguments, by=()):
-        command = [sys.executable, *by, "-m", "pytest", "-p", "gradwright.verify.pytest_plugin", "-p", "no:gradwright", "-rA",
-                   "-p", "no:cacheprovider", *arguments]  # fmt: skip
+        plugin = ["-p", "gradwright.verify.pytest_plugin", "-p", "no:gradwright", "-p", "no:cacheprovider"]
+        command = [sys.executable, *by, "-m", "pytest", *plugin, "-rA", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
 
     return run

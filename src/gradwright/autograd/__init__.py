@@ -3,24 +3,25 @@
 from typing import TYPE_CHECKING
 
 from gradwright.autograd import functional, graph
-from gradwright.autograd.anomaly import (
-    AnomalyError,
+from gradwright.autograd.function import Function, once_differentiable
+from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradwright.autograd.gradcheck import GradcheckError
+from gradwright.base.errors import AnomalyError
+from gradwright.base.later import later
+from gradwright.debug.anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from gradwright.autograd.custom import custom_op
-from gradwright.autograd.function import Function, once_differentiable
-from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from gradwright.autograd.gradcheck import GradcheckError
-from gradwright.autograd.node import Node
-from gradwright.autograd.public import Variable, backward, grad
-from gradwright.autograd.pushforward import pushforward
-from gradwright.autograd.strict import strict
-from gradwright.autograd.surrogate import surrogate
-from gradwright.autograd.why import WhyNone, why_none
-from gradwright.base.later import later
+from gradwright.debug.why_none import WhyNone, why_none
+from gradwright.engine.calls import backward, grad
+from gradwright.engine.node import Node
+from gradwright.engine.strict import strict
+from gradwright.face.methods.variable import Variable
+from gradwright.function.contract.surrogate import surrogate
+from gradwright.function.custom_op import custom_op
+from gradwright.function.pushforward import pushforward
 
 __all__ = [
     "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "WhyNone", "backward", "custom_op",
@@ -32,8 +33,8 @@ __all__ = [
 if TYPE_CHECKING:
     from gradwright.autograd import forward_ad
     from gradwright.autograd import function as function
-    from gradwright.autograd.diagnosis import Diagnosis, diagnose
     from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
+    from gradwright.verify.diagnosis import Diagnosis, diagnose
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, {

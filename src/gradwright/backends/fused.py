@@ -22,7 +22,7 @@ _CHUNK = 1 << 18  # bytes of each array: a few fit a second-level cache, and a c
 
 _SINGLE = np.dtype(np.float32)
 _concatenate = getattr(np.concatenate, "_implementation", np.concatenate)
-"""Without the Python function that asks whether an array is another library's: see `gradwright.base.cpython.at_once`."""
+"""Without the Python function that asks whose an array is: see `gradwright.base.cpython.at_once`."""
 Update = Callable[..., tuple[Call, ...]]
 
 

@@ -70,7 +70,7 @@ class _Made:
 
 
 made = _Made()
-"""``made.cls`` is the class of every result; `gradwright.tensor` sets it to Tensor."""
+"""``made.cls`` is the class of every result; `gradwright.face.tensor` sets it to Tensor."""
 
 _new = object.__new__
 

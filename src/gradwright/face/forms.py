@@ -236,7 +236,7 @@ def attribute(function: Callable[[Any], Tensor], *, writable: bool = False) -> P
 
 
 def inplace_operator(method: Callable[..., Any], short: Any = None) -> Binary:
-    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.face.reading.overwrite`)."""
+    """`inplace` for an operator of two arguments; ``short`` is its short way (`gradwright.face.reading.overwrite`)."""
 
     def call(self: Any, other: Any) -> Any:
         if short is not None and short(self, other):

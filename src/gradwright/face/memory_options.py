@@ -36,7 +36,8 @@ def strided_only(function: Callable[..., Any], memory: Any) -> None:
 
 def no_entries(shape: Any, **options: Any) -> Any:
     """A sparse tensor that is 0 everywhere."""
-    return import_module("gradwright.face.sparse.tensor").sparse_coo_tensor(shape, **options)  # not loaded with the rest
+    sparse = import_module("gradwright.face.sparse.tensor")  # not loaded with the rest
+    return sparse.sparse_coo_tensor(shape, **options)
 
 
 def _layout(function: Callable[..., Any], memory: Any) -> layout:

@@ -91,7 +91,7 @@ MORE = {
         "_unsafe_preserve_version_counter": "gradwright.pytorch.private:_unsafe_preserve_version_counter",
     },
     "torch.random": {"fork_rng": "gradwright.face.random.streams:fork_rng"},
-    "torch.cuda": {"_initialized": "gradwright.cuda:_initialized"},
+    "torch.cuda": {"_initialized": "gradwright.face.cuda:_initialized"},
     "torch.distributions.constraints": {name: f"gradwright.distributions.constraints:{name}" for name in (
         "_Boolean", "_Cat", "_CorrCholesky", "_Dependent", "_DependentProperty", "_GreaterThan", "_GreaterThanEq",
         "_HalfOpenInterval", "_IndependentConstraint", "_IntegerGreaterThan", "_IntegerInterval", "_IntegerLessThan",
@@ -132,7 +132,7 @@ MORE = {
         "DisableTorchFunction": "gradwright.face.methods.subclasses:DisableTorchFunction",
     },
     "torch.sparse": {"check_sparse_tensor_invariants": "gradwright.face.sparse.rows:check_sparse_tensor_invariants"},
-    "torch.fft": {"Tensor": "gradwright.tensor:Tensor"},
+    "torch.fft": {"Tensor": "gradwright.face.tensor:Tensor"},
     "torch.func": {"rearrange": "gradwright.pytorch.rearrange:rearrange"},
     "torch._C": {"_AutoDispatchBelowAutograd": "gradwright.pytorch.schemas:AutoDispatchBelowAutograd"},
     "torch.serialization": {name: f"gradwright.pytorch.safe_globals:{name}" for name in (

@@ -34,7 +34,8 @@ def talk(target, *requests, before=""):
     text = "".join(json.dumps(r) + "\n" for r in requests)
     if before:
         start = f"{before}\nimport runpy, sys\nsys.argv[1:] = [{str(target)!r}]\n"
-        command = [sys.executable, "-c", start + "runpy.run_module('gradwright.verify.check.worker', run_name='__main__')"]
+        run = "runpy.run_module('gradwright.verify.check.worker', run_name='__main__')"
+        command = [sys.executable, "-c", start + run]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

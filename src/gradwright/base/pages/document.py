@@ -17,7 +17,7 @@ def document(package: str, template: str, styles: list[str], scripts: list[str],
     """A page, from the files in ``package``'s folder ``assets``.
 
     Args:
-        package: ``gradwright.check``. template: a name in its assets: HTML with ``$names``.
+        package: ``gradwright.verify.check``. template: a name in its assets: HTML with ``$names``.
         styles, scripts: names in its assets; the common ones (theme.css and common.js of this package) come before.
         parts: what else the template names; text must be escaped already (`gradwright.base.pages.markup`). ``$style``,
             ``$script``, ``$policy`` and ``$theme`` (the switch between light and dark) are provided.

@@ -79,6 +79,6 @@ OWN_CHANGES = _names("""
     set_extra_state __setstate__ __setattr__ __delattr__ train eval share_memory to_empty""")
 """Methods of gradwright's objects that change them, as all do that begin with ``register_``."""
 OWN_PACKAGES = tuple(f"gradwright.{name}" for name in (
-    "viz", "cli", "check", "verify", "utils.cpp_extension", "utils.data", "serialization", "optim.lr_scheduler",
-    "watchers.profiler"))  # fmt: skip
+    "viz", "cli", "verify", "utils.cpp_extension", "utils.data", "serialization", "optim.lr_scheduler",
+    "debug.profiler"))  # fmt: skip
 """Packages of gradwright whose functions do."""

@@ -2,7 +2,7 @@
 
 A class of a user's has PyTorch's ``__torch_function__(cls, func, types, args, kwargs)``: the default runs the function
 and makes its results instances of the class; one of its own decides what it does. Functions, methods and operators are
-set to ask for it (`gradwright.face.methods.exchange`) when the first such class is defined: until then it costs nothing.
+set to ask for it (`gradwright.face.methods.exchange`) when the first such class is defined: until then it is free.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ _public: dict[Any, Any] = {}
 
 def methods_that_ask() -> dict[str, FunctionType]:
     """The methods and operators of tensors that ask, by name."""
-    tensor = sys.modules["gradwright.tensor"].Tensor
+    tensor = sys.modules["gradwright.face.tensor"].Tensor
     return {name: found for name in dir(tensor) if isinstance(found := getattr(tensor, name, None), FunctionType)
             and name not in _NEVER | SILENT and (name.startswith("__") or not name.startswith("_"))}  # fmt: skip
 
@@ -306,7 +306,7 @@ class Subclasses:
                     KNOWN.add(cls)
             return
         ask_from_now_on()
-        tensor = sys.modules["gradwright.tensor"].Tensor
+        tensor = sys.modules["gradwright.face.tensor"].Tensor
         mine = {name for base in cls.__mro__[: cls.__mro__.index(tensor)] for name in vars(base)}
         for name in {*PROPERTIES, "detach"} - mine:
             setattr(cls, name, _property(found) if isinstance(found := getattr(tensor, name), property)

@@ -54,7 +54,7 @@ class Subject:
 
     @property
     def refused(self) -> Exception | None:
-        """Why the class cannot be defined, if it was `gradwright.function.contract.signature.tolerant` that let it be."""
+        """Why the class cannot be defined, if `gradwright.function.contract.signature.tolerant` let it be."""
         return vars(self.function).get("_refused") if self.kind == "function" else None
 
     @property

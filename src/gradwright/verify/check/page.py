@@ -46,7 +46,7 @@ def page(report: Report) -> str:
     rows = sorted(report.checked, key=lambda c: list(_WORDS).index(c.verdict))
     drawn = {f"{k}-{n}": figures(d) for k, c in enumerate(rows) for n, d in enumerate(c.diagnoses)}
     return document(
-        "gradwright.check",
+        "gradwright.verify.check",
         "template.html",
         ["style.css"],
         ["page.js"],

@@ -1,5 +1,0 @@
-"""Nodes of the graph."""
-
-from gradwright.engine.node import AccumulateGrad, Node
-
-__all__ = ["AccumulateGrad", "Node"]

@@ -1,5 +1,0 @@
-"""Gradients declared to be no derivatives."""
-
-from gradwright.function.contract.surrogate import surrogate
-
-__all__ = ["surrogate"]
