@@ -1,5 +1,6 @@
 """Modules: parameters, layers and their containers, under PyTorch's names."""
 
+import sys as _sys
 from typing import TYPE_CHECKING
 
 from gradwright.base.later import later as _later
@@ -10,28 +11,34 @@ from gradwright.nn.layer import own_init as _own_init
 from gradwright.nn.lazy import LazyModuleMixin
 from gradwright.nn.module import Module
 from gradwright.nn.modules.activation import (
+    CELU,
+    ELU,
     GELU,
     GLU,
+    SELU,
     Hardshrink,
     Hardsigmoid,
     Hardswish,
+    Hardtanh,
+    LeakyReLU,
     LogSigmoid,
+    LogSoftmax,
     Mish,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
     Sigmoid,
     SiLU,
+    Softmax,
+    Softmax2d,
+    Softmin,
     Softplus,
     Softshrink,
     Softsign,
     Tanh,
     Tanhshrink,
-)
-from gradwright.nn.modules.adaptive import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
+    Threshold,
 )
 from gradwright.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from gradwright.nn.modules.attention import MultiheadAttention
@@ -49,7 +56,6 @@ from gradwright.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, 
 from gradwright.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from gradwright.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from gradwright.nn.modules.embedding import Embedding, EmbeddingBag
-from gradwright.nn.modules.fold import Fold, Unfold
 from gradwright.nn.modules.lazy_layers import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
@@ -88,12 +94,15 @@ from gradwright.nn.modules.norm import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    CrossMapLRN2d,
     GroupNorm,
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
     LayerNorm,
+    LocalResponseNorm,
     RMSNorm,
+    SyncBatchNorm,
 )
 from gradwright.nn.modules.pad import (
     CircularPad1d,
@@ -112,8 +121,13 @@ from gradwright.nn.modules.pad import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from gradwright.nn.modules.pixel import ChannelShuffle, PixelShuffle, PixelUnshuffle
 from gradwright.nn.modules.pool import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
@@ -129,13 +143,19 @@ from gradwright.nn.modules.pool import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from gradwright.nn.modules.rectifier import CELU, ELU, SELU, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, RReLU, Threshold
+from gradwright.nn.modules.rearrange import (
+    ChannelShuffle,
+    Flatten,
+    Fold,
+    PixelShuffle,
+    PixelUnshuffle,
+    Unflatten,
+    Unfold,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)
 from gradwright.nn.modules.recurrent import GRU, LSTM, RNN, RNNBase
-from gradwright.nn.modules.resize import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
-from gradwright.nn.modules.response import CrossMapLRN2d, LocalResponseNorm
-from gradwright.nn.modules.shape import Flatten, Unflatten
-from gradwright.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
-from gradwright.nn.modules.synchronised import SyncBatchNorm
 from gradwright.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,
@@ -187,3 +207,11 @@ if not TYPE_CHECKING:
 for _name in __all__:
     _own_init(globals()[_name])
 _told_keywords(globals(), __all__)
+
+# Modules that are parts of others now, by which old pickles look for their classes.
+for _new, _old in {
+    "functional.pool": "functional.adaptive_pool", "modules.pool": "modules.adaptive",
+    "modules.activation": "modules.rectifier modules.softmax", "modules.norm": "modules.response modules.synchronised",
+    "modules.rearrange": "modules.fold modules.pixel modules.resize modules.shape",
+}.items():  # fmt: skip
+    _sys.modules.update({f"{__name__}.{_path}": _sys.modules[f"{__name__}.{_new}"] for _path in _old.split()})

@@ -1,5 +1,8 @@
 """Normalisations as modules."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 import gradwright as gw
@@ -9,7 +12,7 @@ CHANNELS = [f"nn.{kind}Norm{n}d" for kind in ("Batch", "Instance") for n in (1, 
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("name", [*CHANNELS, "nn.LayerNorm", "nn.GroupNorm", "nn.RMSNorm"])
+@pytest.mark.parametrize("name", [*CHANNELS, "nn.LayerNorm", "nn.GroupNorm", "nn.RMSNorm", "nn.LocalResponseNorm"])
 def test_pytorch_agrees(torch, name, training):
     run(torch, name, training)
 
@@ -114,3 +117,46 @@ def test_a_wrong_input_is_told_the_layer_and_its_shape():
 def test_channels_that_are_not_used_are_warned_of(lib):
     with pytest.warns(UserWarning, match=r"^input's size at dim=1 does not match num_features"):
         lib.nn.InstanceNorm1d(3)(lib.ones(2, 4, 5))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+def test_across_maps(torch, size):
+    """Channel 0 is 0: PyTorch forgets to take it off again."""
+    x = torch.randn(2, 7, 3, 2)
+    x[:, 0] = 0
+    same(torch, "CrossMapLRN2d", (size, 2.0, 0.6, 1.5), {}, x)
+
+
+def test_across_maps_differentiates():
+    x = gw.randn(1, 4, 2, 1, dtype=gw.float64, requires_grad=True)
+    assert gw.autograd.gradcheck(gw.nn.CrossMapLRN2d(3, 2.0), x)
+
+
+def test_four_dims(lib):
+    with pytest.raises(ValueError, match="CrossMapLRN2d: Expected input to be 4D, got 3D instead"):
+        lib.nn.CrossMapLRN2d(3)(lib.ones(1, 2, 3))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_synchronised_in_one_process(torch, training):
+    same(torch, "SyncBatchNorm", (3,), {}, torch.randn(4, 3, 2, 5, requires_grad=True), training=training)
+
+
+def test_layers_become_synchronised_ones(lib):
+    model = lib.nn.Sequential(lib.nn.BatchNorm1d(3), lib.nn.Sequential(lib.nn.BatchNorm2d(2, affine=False)))
+    weight, mean = model[0].weight, model[0].running_mean
+    model.eval()
+    found = lib.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    assert [type(m).__name__ for m in (found[0], found[1][0])] == ["SyncBatchNorm"] * 2
+    assert found[0].weight is weight
+    assert found[0].running_mean is mean
+    assert not found[0].training
+    assert found[1][0].weight is None
+
+
+def test_several_processes_are_told(monkeypatch):
+    layer = gw.nn.SyncBatchNorm(2)
+    monkeypatch.setitem(sys.modules, "gradwright.distributed.session", SimpleNamespace(get_world_size=lambda: 2))
+    with pytest.raises(RuntimeError, match="several processes"):
+        layer(gw.ones(3, 2))
+    assert layer.eval()(gw.ones(3, 2)).shape == (3, 2)

@@ -5,7 +5,7 @@ import pytest
 import gradwright as gw
 from tests.nn.module_cases import run, same
 
-LAYERS = [f"nn.{kind}Pool{n}d" for kind in ("Max", "Avg", "LP") for n in (1, 2, 3)]
+LAYERS = [f"nn.{kind}Pool{n}d" for kind in ("Max", "Avg", "LP", "AdaptiveAvg", "AdaptiveMax") for n in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -70,3 +70,14 @@ def test_the_way_back_to_another_size(lib):
 def test_the_stride_is_the_window():
     assert gw.nn.MaxPool2d((2, 3)).stride == (2, 3)
     assert (gw.nn.AvgPool1d(2).kernel_size, gw.nn.AvgPool1d(2).stride) == ((2,), (2,))
+
+
+@pytest.mark.parametrize("size", [3, (2, None), (1, 1), (5, 4)])
+@pytest.mark.parametrize("kind", ["Avg", "Max"])
+def test_to_a_size(torch, kind, size):
+    same(torch, f"Adaptive{kind}Pool2d", (size,), {}, torch.randn(2, 3, 5, 7, requires_grad=True))
+
+
+def test_places_of_windows_that_cover_the_input(torch):
+    same(torch, "AdaptiveMaxPool1d", (2, True), {}, torch.randn(3, 7, requires_grad=True))
+    assert gw.nn.AdaptiveMaxPool1d(1, return_indices=True)(gw.tensor([[1.0, 5.0, 2.0]]))[1].tolist() == [[1]]

@@ -50,6 +50,8 @@ from gradwright.face.typing.pooling import (
     AdaptiveAvgPool,
     AdaptiveMaxPool,
     AvgPool,
+    Conv,
+    ConvTranspose,
     FractionalMaxPool,
     LPPool,
     MaxPool,
@@ -82,12 +84,12 @@ from gradwright.face.typing.results import (
 
 __all__ = [
     "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AlongAxis", "AvgPool", "AxisFrequencies", "AxisShift", "Binary",
-    "ByInput", "ByWeight", "Cell", "CholeskyInfo", "DType", "DeviceLike", "Dims", "Eigen", "Forwards",
-    "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD", "Index", "Ints", "InverseInfo",
-    "LDLFactor", "LDLFactorInfo", "LPPool", "LSTMCell", "LUFactor", "LUFactorInfo", "LeastSquares", "Listed",
-    "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool", "MaxPoolWithIndices", "MaxUnpool", "Memory",
-    "MemoryFormat", "MinMax", "Number", "OfOne", "OfTwo", "Operand", "OverAxes", "PLU", "Polynomial", "Property",
-    "QR", "Question", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
+    "ByInput", "ByWeight", "Cell", "CholeskyInfo", "Conv", "ConvTranspose", "DType", "DeviceLike", "Dims", "Eigen",
+    "Forwards", "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD", "Index", "Ints",
+    "InverseInfo", "LDLFactor", "LDLFactorInfo", "LPPool", "LSTMCell", "LUFactor", "LUFactorInfo", "LeastSquares",
+    "Listed", "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool", "MaxPoolWithIndices", "MaxUnpool",
+    "Memory", "MemoryFormat", "MinMax", "Number", "OfOne", "OfTwo", "Operand", "OverAxes", "PLU", "Polynomial",
+    "Property", "QR", "Question", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
     "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "Value",
     "ValuesIndices", "Window",
 ]  # fmt: skip

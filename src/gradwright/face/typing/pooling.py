@@ -9,6 +9,25 @@ from gradwright.face.tensor import Tensor
 from gradwright.face.typing.names import Ints
 
 
+class Conv(Protocol):
+    """A convolution."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+                 padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1) -> Tensor: ...  # fmt: skip
+
+
+class ConvTranspose(Protocol):
+    """The adjoint of a convolution."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+                 padding: Ints = 0, output_padding: Ints = 0, groups: int = 1,
+                 dilation: Ints = 1) -> Tensor: ...  # fmt: skip
+
+
 class MaxPool(Protocol):
     """Pooling by the largest entry; with ``return_indices`` a pair."""
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from gradwright.base.later import later as _later
 from gradwright.nn.functional.activation import *
-from gradwright.nn.functional.adaptive_pool import *
 from gradwright.nn.functional.attention import *
 from gradwright.nn.functional.classification import *
 from gradwright.nn.functional.conv import *

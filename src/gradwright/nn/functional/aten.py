@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from gradwright.face.reading.torch import tensor_arg
 from gradwright.face.reference import attach
 from gradwright.nn.functional import conv as _conv
-from gradwright.nn.functional.adaptive_pool import adaptive_avg_pool1d, adaptive_max_pool1d_with_indices
 from gradwright.nn.functional.conv import (
     conv1d,
     conv2d,
@@ -21,6 +20,8 @@ from gradwright.nn.functional.conv import (
 from gradwright.nn.functional.grid import MODES, PADDINGS, affine_grid, grid_sample
 from gradwright.nn.functional.pixel import channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle
 from gradwright.nn.functional.pool import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d_with_indices,
     avg_pool1d,
     max_pool1d,
     max_pool1d_with_indices,

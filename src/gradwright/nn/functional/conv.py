@@ -5,17 +5,16 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.backends.windows import Lattice
-from gradwright.base import dtypes
-from gradwright.base.errors import size as text
 from gradwright.engine.apply import apply
-from gradwright.face.reading.torch import tensor_arg
-from gradwright.nn.functional.geometry import batched, per_axis
+from gradwright.errors import size as text
+from gradwright.nn.functional.geometry import batched, family, per_axis
 from gradwright.ops import conv as _conv
+from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright.face.typing import Ints, Tensor
+    from gradwright._typing import Conv, ConvTranspose, Ints, Tensor
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold",
@@ -83,138 +82,85 @@ def _paddings(function: str, padding: Any, kernel: Any, stride: Any, dilation: A
     return tuple((p, p) for p in per_axis(function, "padding", padding, len(kernel), 0))
 
 
-def _convolve(n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    function = f"conv{n}d"
-    x, single = _checked(function, input, weight, bias, groups, n, across=False)
-    kernel = weight.array.shape[2:]
-    if 0 in kernel:
-        raise RuntimeError(f"kernel size should be greater than zero, but got {text(kernel)}")
-    stride = per_axis(function, "stride", stride, n, 1)
-    dilation = per_axis(function, "dilation", dilation, n, 1)
-    lattice = Lattice(kernel, stride, dilation, _paddings(function, padding, kernel, stride, dilation))
-    _fits(x.array.shape[2:], lattice)
-    static = {"lattice": lattice, "groups": groups}
-    if bias is None:
-        y = apply(_conv.conv, (x, weight), static)
-    else:
-        y = apply(_conv.biased_conv, (x, weight, bias), static)
-    return y.squeeze(0) if single else y
+def _conv_over(n: int) -> Conv:
+    def conv(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+             dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
+        """Cross-correlation over {n} axes: input (N, C, {size}) or (C, {size}), weight (O, C / groups, *k).
+
+        The result is (N, O, {size'}), with y[n, o, i] = bias[o] + sum_c,k weight[o, c, k] x[n, c, i stride + k dilation
+        - padding], x being 0 outside, and c running over the channels in the group of o. Each axis becomes L' = (L + 2
+        padding - dilation (k - 1) - 1) // stride + 1 long. ``padding`` may be "valid" (none) or "same" (L' = L, stride
+        1); stride, padding and dilation are one number, or one for each axis.
+
+        Raises RuntimeError for sizes, groups or dtypes that do not fit, and windows larger than the padded input.
+
+        >>> import gradwright as gw
+        >>> gw.nn.functional.conv{n}d(gw.ones(1, {threes}), gw.ones(1, 1, {twos})).flatten()[0] == 2**{n}
+        tensor(True)
+        """
+        function = f"conv{n}d"
+        x, single = _checked(function, input, weight, bias, groups, n, across=False)
+        kernel = weight.array.shape[2:]
+        if 0 in kernel:
+            raise RuntimeError(f"kernel size should be greater than zero, but got {text(kernel)}")
+        stride = per_axis(function, "stride", stride, n, 1)
+        dilation = per_axis(function, "dilation", dilation, n, 1)
+        lattice = Lattice(kernel, stride, dilation, _paddings(function, padding, kernel, stride, dilation))
+        _fits(x.array.shape[2:], lattice)
+        static = {"lattice": lattice, "groups": groups}
+        if bias is None:
+            y = apply(_conv.conv, (x, weight), static)
+        else:
+            y = apply(_conv.biased_conv, (x, weight, bias), static)
+        return y.squeeze(0) if single else y
+
+    return conv
 
 
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
-           dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """Cross-correlation of signals: input (N, C, L) or (C, L), weight (O, C / groups, k), result (N, O, L').
+def _conv_transpose_over(n: int) -> ConvTranspose:
+    def conv_transpose(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+                       output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
+        """The adjoint of `conv{n}d` by its input: (N, C, {size}) or (C, {size}), weight (C, O / groups, *k).
 
-    y[n, o, i] = bias[o] + sum_c,k weight[o, c, k] x[n, c, i stride + k dilation - padding], x being 0 outside, and
-    c running over the channels in the group of o. ``padding`` may be "valid" (none) or "same" (L' = L, stride 1).
+        The result is (N, O, {size'}); each axis becomes (L - 1) stride - 2 padding + dilation (k - 1) + output_padding
+        + 1 long. Raises RuntimeError for sizes, groups or dtypes that do not fit, and an output_padding that reaches
+        stride and dilation.
 
-    >>> import gradwright as gw
-    >>> conv1d(gw.tensor([[1.0, 2.0, 4.0, 8.0]]), gw.tensor([[[-1.0, 1.0]]]))
-    tensor([[1., 2., 4.]])
-    """
-    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
-           dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """Cross-correlation of images: input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW).
-
-    The result is (N, O, H', W'). The formula is that of `conv1d` along both axes, H' = (H + 2 padding - dilation (kH -
-    1) - 1) // stride + 1 and W' likewise; stride, padding and dilation are one number or two.
-
-    Raises RuntimeError for sizes, groups or dtypes that do not fit, and windows larger than the padded input.
-
-    >>> import gradwright as gw
-    >>> gw.nn.functional.conv2d(gw.ones(1, 3, 3), gw.ones(1, 1, 2, 2))
-    tensor([[[4., 4.],
-             [4., 4.]]])
-    """
-    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
-           dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """Cross-correlation of volumes: input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, *k).
-
-    Formula as `conv1d`; result (N, O, D', H', W'), sizes as `conv2d`; stride, padding and dilation are one number or
-    three. Errors are those of `conv2d`.
-
-    >>> import gradwright as gw
-    >>> gw.nn.functional.conv3d(gw.ones(1, 1, 3, 3, 3), gw.ones(2, 1, 2, 2, 2)).shape
-    torch.Size([1, 2, 2, 2, 2])
-    """
-    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def _transpose(n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any,
-               groups: int, dilation: Any) -> Any:  # fmt: skip
-    function = f"conv_transpose{n}d"
-    x, single = _checked(function, input, weight, bias, groups, n, across=True)
-    kernel, count = weight.array.shape[2:], x.array.shape[2:]
-    strides, paddings = per_axis(function, "stride", stride, n, 1), per_axis(function, "padding", padding, n, 0)
-    extras = per_axis(function, "output_padding", output_padding, n, 0)
-    dilations = per_axis(function, "dilation", dilation, n, 1)
-    if any(e >= max(s, d) for e, s, d in zip(extras, strides, dilations, strict=True)):
-        raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding: {list(extras)} "
-            f"stride: {list(strides)} dilation: {list(dilations)}"
+        >>> import gradwright as gw
+        >>> gw.nn.functional.conv_transpose{n}d(gw.ones(1, {twos}), gw.ones(1, 1, {twos})).flatten()[:3]
+        tensor([1., 2., 1.])
+        """
+        function = f"conv_transpose{n}d"
+        x, single = _checked(function, input, weight, bias, groups, n, across=True)
+        kernel, count = weight.array.shape[2:], x.array.shape[2:]
+        strides, paddings = per_axis(function, "stride", stride, n, 1), per_axis(function, "padding", padding, n, 0)
+        extras = per_axis(function, "output_padding", output_padding, n, 0)
+        dilations = per_axis(function, "dilation", dilation, n, 1)
+        if any(e >= max(s, d) for e, s, d in zip(extras, strides, dilations, strict=True)):
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got output_padding: "
+                f"{list(extras)} stride: {list(strides)} dilation: {list(dilations)}"
+            )
+        size = tuple(
+            (m - 1) * s - 2 * p + d * (k - 1) + e + 1
+            for m, s, p, d, k, e in zip(count, strides, paddings, dilations, kernel, extras, strict=True)
         )
-    size = tuple(
-        (m - 1) * s - 2 * p + d * (k - 1) + e + 1
-        for m, s, p, d, k, e in zip(count, strides, paddings, dilations, kernel, extras, strict=True)
-    )
-    if min(size) <= 0:
-        raise RuntimeError(
-            f"Given input size per channel: {text(count)}. Calculated output size per channel: {text(size)}. Output "
-            "size is too small"
-        )
-    around = tuple((p, p - e) for p, e in zip(paddings, extras, strict=True))
-    lattice = Lattice(kernel, strides, dilations, around)
-    y = apply(_conv.conv_transpose, (x, weight), {"size": size, "lattice": lattice, "groups": groups})
-    y = y if bias is None else y + bias.reshape(-1, *(1,) * n)
-    return y.squeeze(0) if single else y
+        if min(size) <= 0:
+            raise RuntimeError(
+                f"Given input size per channel: {text(count)}. Calculated output size per channel: {text(size)}. "
+                "Output size is too small"
+            )
+        around = tuple((p, p - e) for p, e in zip(paddings, extras, strict=True))
+        lattice = Lattice(kernel, strides, dilations, around)
+        y = apply(_conv.conv_transpose, (x, weight), {"size": size, "lattice": lattice, "groups": groups})
+        y = y if bias is None else y + bias.reshape(-1, *(1,) * n)
+        return y.squeeze(0) if single else y
+
+    return conv_transpose
 
 
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
-                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
-    """The adjoint of `conv1d` by its input: (N, C, L) or (C, L), weight (C, O / groups, k), result (N, O, L').
-
-    L' = (L - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
-
-    >>> import gradwright as gw
-    >>> conv_transpose1d(gw.tensor([[1.0, 2.0]]), gw.tensor([[[1.0, 1.0, 1.0]]]), stride=2)
-    tensor([[1., 1., 3., 2., 2.]])
-    """
-    return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
-                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
-    """The adjoint of `conv2d` by its input: (N, C, H, W) or (C, H, W), weight (C, O / groups, kH, kW).
-
-    Sizes as `conv_transpose1d`. Raises RuntimeError for sizes, groups or dtypes that do not fit, and an output_padding
-    that reaches stride and dilation.
-
-    >>> import gradwright as gw
-    >>> gw.nn.functional.conv_transpose2d(gw.ones(1, 2, 2), gw.ones(1, 1, 2, 2))
-    tensor([[[1., 2., 1.],
-             [2., 4., 2.],
-             [1., 2., 1.]]])
-    """
-    return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
-                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
-    """The adjoint of `conv3d` by its input: weight (C, O / groups, kD, kH, kW); see `conv_transpose1d`.
-
-    Errors are those of `conv_transpose2d`.
-
-    >>> import gradwright as gw
-    >>> gw.nn.functional.conv_transpose3d(gw.ones(1, 1, 2, 2, 2), gw.ones(1, 1, 2, 2, 2)).shape
-    torch.Size([1, 1, 3, 3, 3])
-    """
-    return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+conv1d, conv2d, conv3d = family("conv{}d", _conv_over)
+conv_transpose1d, conv_transpose2d, conv_transpose3d = family("conv_transpose{}d", _conv_transpose_over)
 
 
 def _image_lattice(function: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Lattice:
@@ -228,6 +174,15 @@ def _image_lattice(function: str, kernel_size: Any, dilation: Any, padding: Any,
 
 def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
     """The windows of an image as columns: (N, C, H, W) -> (N, C kH kW, number of windows), the batch axis optional.
+
+    Args:
+        input: the image.
+        kernel_size: the size of a window; all sizes are one number for both axes or one for each.
+        dilation: from one entry of a window to the next.
+        padding: zeros added on all sides.
+        stride: from one window to the next.
+
+    Raises RuntimeError if the windows are larger than the input.
 
     >>> import gradwright as gw
     >>> unfold(gw.arange(6.0).reshape(1, 2, 3), (2, 2))
@@ -253,8 +208,11 @@ def fold(input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1
          stride: Ints = 1) -> Tensor:  # fmt: skip
     """The adjoint of `unfold`: (N, C kH kW, number of windows) -> (N, C, *output_size); what overlaps adds up.
 
+    ``output_size`` is the size of the image, one number or (H, W); the other arguments are those of `unfold`. Raises
+    RuntimeError unless there is a column for each window.
+
     >>> import gradwright as gw
-    >>> fold(unfold(gw.ones(1, 2, 3), (2, 2)), (2, 3), (2, 2))
+    >>> fold(gw.ones(4, 2), (2, 3), (2, 2))
     tensor([[[1., 2., 1.],
              [1., 2., 1.]]])
     """

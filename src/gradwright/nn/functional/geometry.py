@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
 def per_axis(function: str, argument: str, value: Any, n: int, least: int | None = None) -> tuple[int, ...]:
     """One int for all ``n`` axes, or one each, as a tuple.
 
@@ -50,13 +51,26 @@ def batched(function: str, input: Tensor, n: int) -> tuple[Any, bool]:
     return (x, False) if ndim == n + 2 else (x.unsqueeze(0), True)
 
 
+_SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
+_DIGITS = ("none", "ones", "twos", "threes", "fours", "fives")
+
+
+def by_axes(text: str, n: int) -> str:
+    """A text on any number of axes as that on ``n``: "{n} axes", their "{size}", a number for each ("{twos}")."""
+    text = text.replace("{n} axes", f"{n} axes" if n > 1 else "one axis").replace("{n}", str(n))
+    text = text.replace("{size}", _SIZES[n]).replace("{size'}", _SIZES[n].replace(",", "',") + "'")
+    text = text.replace("{others}", ", 0, 0" * (n - 1))  # pads of the other axes
+    for digit, word in enumerate(_DIGITS):
+        text = text.replace(f"{{{word}}}", ", ".join(str(digit) * n))
+    return text
+
+
 def family(name: str, make: Callable[[int], F], axes: Sequence[int] = (1, 2, 3)) -> list[F]:
     """The functions that ``make(n)`` returns for each number of axes, named and documented."""
     made = []
     for n in axes:
         f = make(n)
         f.__name__ = f.__qualname__ = name.format(n)
-        f.__doc__ = (f.__doc__ or "").replace("{n} axes", f"{n} axes" if n > 1 else "one axis").replace("{n}", str(n))
-        f.__doc__ = f.__doc__.replace("{fours}", ", ".join("4" * n)).replace("{twos}", ", ".join("2" * n))
+        f.__doc__ = by_axes(f.__doc__ or "", n)
         made.append(f)
     return made

@@ -30,6 +30,8 @@ def _blocks(function: str, input: Any, factor: int, name: str) -> tuple[Any, tup
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C r r, H, W) -> (*, C, H r, W r), r being ``upscale_factor``: r r channels fill a square of pixels.
 
+    Raises RuntimeError unless r r divides the channels, or for fewer than 3 dims.
+
     >>> import gradwright as gw
     >>> pixel_shuffle(gw.arange(4.0).reshape(4, 1, 1), 2)
     tensor([[[0., 1.],
@@ -71,6 +73,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """(N, C, *): the channels, laid out as ``groups`` rows, read by columns.
+
+    Raises RuntimeError unless ``groups`` divides C, or for fewer than 3 dims.
 
     >>> import gradwright as gw
     >>> channel_shuffle(gw.arange(4.0).reshape(1, 4, 1), 2).flatten()

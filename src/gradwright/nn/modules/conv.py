@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.base.errors import size as text
 from gradwright.nn import functional as F
-from gradwright.nn.functional.geometry import per_axis
+from gradwright.nn.functional.geometry import by_axes, per_axis
+from gradwright.nn.modules.applied import Dimensional
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
@@ -16,13 +17,11 @@ if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Ints, Tensor
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
-_SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
 
 
-class _ConvNd(Parametric):
+class _ConvNd(Dimensional, Parametric):
     """What convolutions and their adjoints share: sizes, checks, parameters and how they print."""
 
-    _axes: ClassVar[int]
     _across: ClassVar[bool] = False
     """Whether input channels lead in the weight."""
     in_channels: int
@@ -84,11 +83,45 @@ class _ConvNd(Parametric):
         return ", ".join(parts)
 
     def _takes(self) -> str:
-        shape = f"{self.in_channels}, {_SIZES[self._axes]}"
-        return f"(N, {shape}) or ({shape})"
+        return by_axes("(N, {c}, {size}) or ({c}, {size})", self._axes).replace("{c}", str(self.in_channels))
 
 
 class _Conv(_ConvNd):
+    _calls = "conv{n}d"
+    _about = """
+    Input (N, in_channels, {size}) or (in_channels, {size}), result (N, out_channels, {size'}), or without N:
+    y[n, o, i] = bias[o] + sum_c,k weight[o, c, k] x[n, c, i stride + k dilation - padding], c running over the
+    channels in the group of o. Each axis becomes L' = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1
+    long.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: entries in a window, one number or one for each axis; so are the next three.
+        stride: from one window to the next.
+        padding: entries added before and after; or "valid" (none), or "same" (L' = L, with stride 1).
+        dilation: from one entry of a window to the next.
+        groups: into how many the channels are divided, which do not mix.
+        bias: whether there is one; without it the parameter is registered as None.
+        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular" entries; see `functional.pad`.
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    Attributes: ``weight`` (out_channels, in_channels / groups, *kernel_size) and ``bias`` (out_channels,), both drawn
+    from U(-1/sqrt(k), 1/sqrt(k)), k = in_channels / groups times the entries in a window.
+
+    Raises TypeError for a size that is no whole number, ValueError for channels that do not divide into groups, an
+    unknown padding or mode; called, RuntimeError for an input of another number of channels, of another dtype, or
+    smaller than a window.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.Conv{n}d(2, 4, 3, padding="same")
+    >>> layer
+    Conv{n}d(2, 4, kernel_size=(3,...), stride=(1,...), padding=same)
+    >>> layer(gw.ones(5, 2, {fours})).shape, gw.nn.Conv{n}d(2, 4, 3, stride=2)(gw.ones(2, {fives})).shape
+    (torch.Size([5, 4, {fours}]), torch.Size([4, {twos}]))
+    """
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
                  padding: Ints | str = 0,
                  dilation: Ints = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
@@ -108,84 +141,59 @@ class _Conv(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, in_channels, *size) or (in_channels, *size), to as many channels as there are weights."""
-        convolve = _CONV[self._axes]
         padding: Any = self.padding
         if self.padding_mode != "zeros" and padding != "valid":
             input, padding = F.pad(input, self._pads(), self.padding_mode), 0
-        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-_CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-_TRANSPOSE = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+class Conv1d(_Conv, axes=1):
+    """Cross-correlation of signals."""
 
 
-class Conv1d(_Conv):
-    """Cross-correlation of signals: (N, in_channels, L) or (in_channels, L) to (N, out_channels, L').
-
-    y[n, o, i] = bias[o] + sum_c,k weight[o, c, k] x[n, c, i stride + k dilation - padding], c running over the
-    channels in the group of o; L' = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1.
-
-    Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
-        kernel_size: entries in a window.
-        stride: from one window to the next.
-        padding: entries added before and after; or "valid" (none), or "same" (L' = L, with stride 1).
-        dilation: from one entry of a window to the next.
-        groups: into how many the channels are divided, which do not mix.
-        bias: whether there is one; without it the parameter is registered as None.
-        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular" entries; see `functional.pad`.
-        device: where the parameters live.
-        dtype: their dtype; the default one (float32) if None.
-
-    Attributes: ``weight`` (out_channels, in_channels / groups, kernel_size) and ``bias`` (out_channels,), both drawn
-    from U(-1/sqrt(k), 1/sqrt(k)), k = in_channels / groups * kernel_size.
-
-    Raises TypeError for a size that is no whole number, ValueError for channels that do not divide into groups, an
-    unknown padding or mode; called, RuntimeError for an input of another number of channels, of another dtype, or
-    smaller than a window.
-
-    >>> import gradwright as gw
-    >>> layer = Conv1d(2, 4, 3, padding="same")
-    >>> layer
-    Conv1d(2, 4, kernel_size=(3,), stride=(1,), padding=same)
-    >>> layer(gw.ones(5, 2, 7)).shape
-    torch.Size([5, 4, 7])
-    """
-
-    _axes = 1
+class Conv2d(_Conv, axes=2):
+    """Cross-correlation of images."""
 
 
-class Conv2d(_Conv):
-    """Cross-correlation of images: (N, in_channels, H, W) or (in_channels, H, W) to (N, out_channels, H', W').
-
-    The arguments are those of `Conv1d`; sizes are one number for both axes or one for each. ``weight`` is
-    (out_channels, in_channels / groups, *kernel_size).
-
-    >>> import gradwright as gw
-    >>> Conv2d(1, 8, (3, 5), stride=2, padding=1)(gw.ones(2, 1, 9, 9)).shape
-    torch.Size([2, 8, 5, 4])
-    """
-
-    _axes = 2
-
-
-class Conv3d(_Conv):
-    """Cross-correlation of volumes: (N, in_channels, D, H, W) or (in_channels, D, H, W) to (N, out_channels, *size).
-
-    The arguments are those of `Conv1d`; sizes are one number for all axes or one for each. ``weight`` is
-    (out_channels, in_channels / groups, *kernel_size).
-
-    >>> import gradwright as gw
-    >>> Conv3d(1, 2, 3)(gw.ones(1, 1, 5, 6, 7)).shape
-    torch.Size([1, 2, 3, 4, 5])
-    """
-
-    _axes = 3
+class Conv3d(_Conv, axes=3):
+    """Cross-correlation of volumes."""
 
 
 class _ConvTranspose(_ConvNd):
     _across = True
+    _calls = "conv_transpose{n}d"
+    _about = """
+    (N, in_channels, {size}) or (in_channels, {size}) to (N, out_channels, {size'}), or without N. Each axis becomes
+    L' = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1 long.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: entries in a window, one number or one for each axis; so are the next three and ``dilation``.
+        stride: from one window to the next.
+        padding: entries taken off the output at both ends.
+        output_padding: entries added to the output at its end; smaller than stride or dilation.
+        groups: into how many the channels are divided, which do not mix.
+        bias: whether there is one; without it the parameter is registered as None.
+        dilation: from one entry of a window to the next.
+        padding_mode: "zeros".
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    Called with an ``output_size``, it finds the ``output_padding`` itself: of the inputs' sizes that a strided
+    convolution brings to one size, that is the one to go back to.
+
+    Attributes: ``weight`` (in_channels, out_channels / groups, *kernel_size) and ``bias`` (out_channels,), both drawn
+    from U(-1/sqrt(k), 1/sqrt(k)), k = out_channels / groups times the entries in a window.
+
+    Raises ValueError for channels that do not divide into groups, another mode, or an ``output_size`` out of reach;
+    called, RuntimeError for an input of another number of channels or another dtype.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.ConvTranspose{n}d(4, 2, 2, stride=2)
+    >>> layer(gw.ones(1, 4, {twos})).shape, layer(gw.ones(1, 4, {twos}), output_size=({fives},)).shape
+    (torch.Size([1, 2, {fours}]), torch.Size([1, 2, {fives}]))
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
                  padding: Ints | str = 0,
@@ -205,7 +213,7 @@ class _ConvTranspose(_ConvNd):
         Raises ValueError for an ``output_size`` that no ``output_padding`` gives.
         """
         extra = self.output_padding if output_size is None else self._extra(input.shape, output_size)
-        return _TRANSPOSE[self._axes](
+        return self._function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
@@ -230,66 +238,13 @@ class _ConvTranspose(_ConvNd):
         return [w - a for w, a in zip(wanted, least, strict=True)]
 
 
-class ConvTranspose1d(_ConvTranspose):
-    """The adjoint of `Conv1d` by its input: (N, in_channels, L) or (in_channels, L) to (N, out_channels, L').
-
-    L' = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
-
-    Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
-        kernel_size: entries in a window.
-        stride: from one window to the next.
-        padding: entries taken off the output at both ends.
-        output_padding: entries added to the output at its end; smaller than stride or dilation.
-        groups: into how many the channels are divided, which do not mix.
-        bias: whether there is one; without it the parameter is registered as None.
-        dilation: from one entry of a window to the next.
-        padding_mode: "zeros".
-        device: where the parameters live.
-        dtype: their dtype; the default one (float32) if None.
-
-    Called with an ``output_size``, it finds the ``output_padding`` itself: of the inputs' sizes that a strided
-    convolution brings to one size, that is the one to go back to.
-
-    Attributes: ``weight`` (in_channels, out_channels / groups, kernel_size) and ``bias`` (out_channels,), both drawn
-    from U(-1/sqrt(k), 1/sqrt(k)), k = out_channels / groups * kernel_size.
-
-    Raises ValueError for channels that do not divide into groups, another mode, or an ``output_size`` out of reach;
-    called, RuntimeError for an input of another number of channels or another dtype.
-
-    >>> import gradwright as gw
-    >>> layer = ConvTranspose1d(4, 2, 3, stride=2)
-    >>> layer(gw.ones(1, 4, 5)).shape, layer(gw.ones(1, 4, 5), output_size=(12,)).shape
-    (torch.Size([1, 2, 11]), torch.Size([1, 2, 12]))
-    """
-
-    _axes = 1
+class ConvTranspose1d(_ConvTranspose, axes=1):
+    """The adjoint of `Conv1d` by its input."""
 
 
-class ConvTranspose2d(_ConvTranspose):
-    """The adjoint of `Conv2d` by its input: (N, in_channels, H, W) or (in_channels, H, W) to (N, out_channels, H', W').
-
-    The arguments are those of `ConvTranspose1d`; sizes are one number for both axes or one for each. ``weight`` is
-    (in_channels, out_channels / groups, *kernel_size).
-
-    >>> import gradwright as gw
-    >>> ConvTranspose2d(3, 1, 4, stride=2, padding=1)(gw.ones(2, 3, 5, 6)).shape
-    torch.Size([2, 1, 10, 12])
-    """
-
-    _axes = 2
+class ConvTranspose2d(_ConvTranspose, axes=2):
+    """The adjoint of `Conv2d` by its input."""
 
 
-class ConvTranspose3d(_ConvTranspose):
-    """The adjoint of `Conv3d` by its input: (N, in_channels, D, H, W), with or without N, to (N, out_channels, *size).
-
-    The arguments are those of `ConvTranspose1d`; sizes are one number for all axes or one for each. ``weight`` is
-    (in_channels, out_channels / groups, *kernel_size).
-
-    >>> import gradwright as gw
-    >>> ConvTranspose3d(2, 1, 3)(gw.ones(1, 2, 1, 2, 3)).shape
-    torch.Size([1, 1, 3, 4, 5])
-    """
-
-    _axes = 3
+class ConvTranspose3d(_ConvTranspose, axes=3):
+    """The adjoint of `Conv3d` by its input."""

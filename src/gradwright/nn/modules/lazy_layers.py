@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.nn.functional.geometry import batched
 from gradwright.nn.lazy import LazyModuleMixin
+from gradwright.nn.modules.applied import Dimensional
 from gradwright.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.norm import (
@@ -27,11 +28,18 @@ if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType
 
 
-class _Lazy(LazyModuleMixin, Parametric):
-    """Parameters get their shapes in the first call, from the size of the input at ``_dim``, kept as ``_size``."""
+class _Lazy(LazyModuleMixin, Dimensional, Parametric):
+    """Parameters get their shapes in the first call, from a size of the input, kept as ``_size``.
+
+    Classes made with ``axes`` become the second of their bases.
+    """
 
     _size: ClassVar[str]
-    _dim: ClassVar[int]
+
+    def __init_subclass__(cls, axes: int = 0, **kwargs: Any) -> None:
+        super().__init_subclass__(axes, **kwargs)
+        if axes:
+            cls.cls_to_become = cls.__bases__[1]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)
@@ -44,9 +52,13 @@ class _Lazy(LazyModuleMixin, Parametric):
             if buffer is not None and buffer.ndim:
                 self._buffers[name] = UninitializedBuffer(dtype=buffer.dtype)
 
+    def _found(self, input: Any) -> int:
+        """The size, of an input that this layer takes."""
+        raise NotImplementedError
+
     def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes, and fill them, unless a state_dict has done so."""
-        size = input.shape[self._dim]
+        """Give parameters and buffers their shapes, and fill them, unless a state_dict has done so."""
+        size = self._found(input)
         setattr(self, self._size, size)
         shapes: dict[str, Any] = dict.fromkeys(self._buffers, size) | self._shapes()
         loaded = not self.has_uninitialized_params()
@@ -79,99 +91,63 @@ class LazyLinear(_Lazy, Linear):
     """
 
     cls_to_become = Linear
-    _size, _dim = "in_features", -1
+    _size = "in_features"
+
+    def _found(self, input: Any) -> int:
+        return int(input.shape[-1])
 
 
 class _LazyConv(_Lazy):
     _size = "in_channels"
-    _axes: ClassVar[int]
+    _about = """
+    ``{name}(out_channels, kernel_size, ...)`` takes the other arguments of the layer it becomes.
 
-    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes, and fill them."""
+    >>> import gradwright as gw
+    >>> layer = gw.nn.{name}(2, 1)
+    >>> layer(gw.ones(1, 3, {fives})).shape, layer.in_channels
+    (torch.Size([1, 2, {fives}]), 3)
+    """
+
+    def _found(self, input: Any) -> int:
         batched(self._get_name(), input, self._axes)
-        super().initialize_parameters(input)
+        return int(input.shape[-self._axes - 1])
 
 
-class LazyConv1d(_LazyConv, Conv1d):
-    """`Conv1d` with ``in_channels`` taken from the first input: ``LazyConv1d(out_channels, kernel_size, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyConv1d(2, 3)
-    >>> layer(gw.ones(1, 3, 5)).shape, layer.in_channels
-    (torch.Size([1, 2, 3]), 3)
-    """
-
-    cls_to_become = Conv1d
-    _dim = -2
+class LazyConv1d(_LazyConv, Conv1d, axes=1):
+    """`Conv1d` with ``in_channels`` taken from the first input."""
 
 
-class LazyConv2d(_LazyConv, Conv2d):
-    """`Conv2d` with ``in_channels`` taken from the first input: ``LazyConv2d(out_channels, kernel_size, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyConv2d(2, 3)
-    >>> layer(gw.ones(1, 3, 5, 5)).shape, layer.in_channels
-    (torch.Size([1, 2, 3, 3]), 3)
-    """
-
-    cls_to_become = Conv2d
-    _dim = -3
+class LazyConv2d(_LazyConv, Conv2d, axes=2):
+    """`Conv2d` with ``in_channels`` taken from the first input."""
 
 
-class LazyConv3d(_LazyConv, Conv3d):
-    """`Conv3d` with ``in_channels`` taken from the first input: ``LazyConv3d(out_channels, kernel_size, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyConv3d(2, 3)
-    >>> layer(gw.ones(1, 3, 5, 5, 5)).shape, layer.in_channels
-    (torch.Size([1, 2, 3, 3, 3]), 3)
-    """
-
-    cls_to_become = Conv3d
-    _dim = -4
+class LazyConv3d(_LazyConv, Conv3d, axes=3):
+    """`Conv3d` with ``in_channels`` taken from the first input."""
 
 
-class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
-    """`ConvTranspose1d` with ``in_channels`` taken from the first input: ``LazyConvTranspose1d(out, kernel, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyConvTranspose1d(2, 3)
-    >>> layer(gw.ones(1, 3, 5)).shape, layer.in_channels
-    (torch.Size([1, 2, 7]), 3)
-    """
-
-    cls_to_become = ConvTranspose1d
-    _dim = -2
+class LazyConvTranspose1d(_LazyConv, ConvTranspose1d, axes=1):
+    """`ConvTranspose1d` with ``in_channels`` taken from the first input."""
 
 
-class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
-    """`ConvTranspose2d` with ``in_channels`` taken from the first input: ``LazyConvTranspose2d(out, kernel, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyConvTranspose2d(2, 3)
-    >>> layer(gw.ones(1, 3, 5, 5)).shape, layer.in_channels
-    (torch.Size([1, 2, 7, 7]), 3)
-    """
-
-    cls_to_become = ConvTranspose2d
-    _dim = -3
+class LazyConvTranspose2d(_LazyConv, ConvTranspose2d, axes=2):
+    """`ConvTranspose2d` with ``in_channels`` taken from the first input."""
 
 
-class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
-    """`ConvTranspose3d` with ``in_channels`` taken from the first input: ``LazyConvTranspose3d(out, kernel, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyConvTranspose3d(2, 3)
-    >>> layer(gw.ones(1, 3, 5, 5, 5)).shape, layer.in_channels
-    (torch.Size([1, 2, 7, 7, 7]), 3)
-    """
-
-    cls_to_become = ConvTranspose3d
-    _dim = -4
+class LazyConvTranspose3d(_LazyConv, ConvTranspose3d, axes=3):
+    """`ConvTranspose3d` with ``in_channels`` taken from the first input."""
 
 
 class _LazyNorm(_Lazy):
-    _size, _dim = "num_features", 1
+    _size = "num_features"
+    _about = """
+    ``{name}(eps=1e-5, momentum=0.1, ...)`` takes the other arguments of the layer it becomes. Unless told
+    otherwise it has parameters and running statistics.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.{name}()
+    >>> layer(gw.ones(2, 3, {fives})).shape, layer.num_features
+    (torch.Size([2, 3, {fives}]), 3)
+    """
     _check_input_dim: Callable[[Any], None]
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
@@ -179,85 +155,30 @@ class _LazyNorm(_Lazy):
                  ) -> None:  # fmt: skip
         super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters and buffers their shapes, and fill them."""
+    def _found(self, input: Any) -> int:
         self._check_input_dim(input)
-        super().initialize_parameters(input)
+        return int(input.shape[1])
 
 
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """`BatchNorm1d` with ``num_features`` taken from the first input: ``LazyBatchNorm1d(eps=1e-5, momentum=0.1, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyBatchNorm1d()
-    >>> layer(gw.ones(2, 3, 5)).shape, layer.num_features
-    (torch.Size([2, 3, 5]), 3)
-    """
-
-    cls_to_become = BatchNorm1d
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d, axes=1):
+    """`BatchNorm1d` with ``num_features`` taken from the first input."""
 
 
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """`BatchNorm2d` with ``num_features`` taken from the first input: ``LazyBatchNorm2d(eps=1e-5, momentum=0.1, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyBatchNorm2d()
-    >>> layer(gw.ones(2, 3, 5, 5)).shape, layer.num_features
-    (torch.Size([2, 3, 5, 5]), 3)
-    """
-
-    cls_to_become = BatchNorm2d
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d, axes=2):
+    """`BatchNorm2d` with ``num_features`` taken from the first input."""
 
 
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """`BatchNorm3d` with ``num_features`` taken from the first input: ``LazyBatchNorm3d(eps=1e-5, momentum=0.1, ...)``.
-
-    >>> import gradwright as gw
-    >>> layer = LazyBatchNorm3d()
-    >>> layer(gw.ones(2, 3, 5, 5, 5)).shape, layer.num_features
-    (torch.Size([2, 3, 5, 5, 5]), 3)
-    """
-
-    cls_to_become = BatchNorm3d
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d, axes=3):
+    """`BatchNorm3d` with ``num_features`` taken from the first input."""
 
 
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """`InstanceNorm1d` with ``num_features`` taken from the first input: ``LazyInstanceNorm1d(eps=1e-5, ...)``.
-
-    Unless told otherwise it has parameters and running statistics.
-
-    >>> import gradwright as gw
-    >>> layer = LazyInstanceNorm1d()
-    >>> layer(gw.ones(2, 3, 5)).shape, layer.num_features
-    (torch.Size([2, 3, 5]), 3)
-    """
-
-    cls_to_become = InstanceNorm1d
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d, axes=1):
+    """`InstanceNorm1d` with ``num_features`` taken from the first input."""
 
 
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """`InstanceNorm2d` with ``num_features`` taken from the first input: ``LazyInstanceNorm2d(eps=1e-5, ...)``.
-
-    Unless told otherwise it has parameters and running statistics.
-
-    >>> import gradwright as gw
-    >>> layer = LazyInstanceNorm2d()
-    >>> layer(gw.ones(2, 3, 5, 5)).shape, layer.num_features
-    (torch.Size([2, 3, 5, 5]), 3)
-    """
-
-    cls_to_become = InstanceNorm2d
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d, axes=2):
+    """`InstanceNorm2d` with ``num_features`` taken from the first input."""
 
 
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """`InstanceNorm3d` with ``num_features`` taken from the first input: ``LazyInstanceNorm3d(eps=1e-5, ...)``.
-
-    Unless told otherwise it has parameters and running statistics.
-
-    >>> import gradwright as gw
-    >>> layer = LazyInstanceNorm3d()
-    >>> layer(gw.ones(2, 3, 5, 5, 5)).shape, layer.num_features
-    (torch.Size([2, 3, 5, 5, 5]), 3)
-    """
-
-    cls_to_become = InstanceNorm3d
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d, axes=3):
+    """`InstanceNorm3d` with ``num_features`` taken from the first input."""

@@ -1,7 +1,8 @@
-"""Normalisation layers: over a batch, one instance, a layer, groups of channels."""
+"""Normalisation layers: over a batch, one instance, a layer, groups of channels, neighbouring channels."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +12,8 @@ from gradwright.face import creation
 from gradwright.face.tensor import Tensor
 from gradwright.nn import functional as F
 from gradwright.nn import init
+from gradwright.nn.layer import layer
+from gradwright.nn.modules.applied import Applied, Dimensional
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
@@ -35,7 +38,7 @@ class _Affine(Parametric):
                 fill(parameter)
 
 
-class _Channels(_Affine):
+class _Channels(Dimensional, _Affine):
     """What batch and instance normalisation share: a number of channels, and their running statistics."""
 
     _version = 2
@@ -101,6 +104,37 @@ class _Channels(_Affine):
 
 
 class _BatchNorm(_Channels):
+    _about = """
+    y = (x - mean) / sqrt(var + eps) * weight + bias, with mean and variance (over n) of this batch. In evaluation,
+    with the running ones, which in training move the fraction ``momentum`` of the way to those of the batch (the
+    variance over n - 1).
+
+    Args:
+        num_features: C.
+        eps: added to the variance.
+        momentum: see above; None for the average over all batches.
+        affine: whether there are weight and bias.
+        track_running_stats: whether there are running statistics; without, the batch's are used in evaluation, too.
+        device: where parameters and buffers live.
+        dtype: their dtype; the default one (float32) if None.
+        bias: whether there is a bias beside the weight.
+
+    Attributes: ``weight`` and ``bias`` (C,), 1 and 0 to begin with; buffers ``running_mean`` and ``running_var`` (C,)
+    and ``num_batches_tracked``.
+
+    Raises ValueError for another number of dims, or for a single value per channel in training; RuntimeError for
+    another number of channels.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.BatchNorm{n}d(2)
+    >>> layer
+    BatchNorm{n}d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    >>> layer(gw.tensor([[1.0, 0.0], [3.0, 8.0]]).reshape(2, 2, {ones})).detach().flatten()
+    tensor([-1.0000, -1.0000,  1.0000,  1.0000])
+    >>> layer.running_mean
+    tensor([0.2000, 0.4000])
+    """
+
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
                  ) -> None:  # fmt: skip
@@ -123,66 +157,78 @@ class _BatchNorm(_Channels):
         return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps)
 
 
-class BatchNorm1d(_BatchNorm):
-    """Each channel brought to mean 0 and variance 1 over the others, then weight y + bias: (N, C) or (N, C, L).
-
-    y = (x - mean) / sqrt(var + eps) * weight + bias, with mean and variance (over n) of this batch. In evaluation,
-    with the running ones, which in training move the fraction ``momentum`` of the way to those of the batch (the
-    variance over n - 1).
-
-    Args:
-        num_features: C.
-        eps: added to the variance.
-        momentum: see above; None for the average over all batches.
-        affine: whether there are weight and bias.
-        track_running_stats: whether there are running statistics; without, the batch's are used in evaluation, too.
-        device: where parameters and buffers live.
-        dtype: their dtype; the default one (float32) if None.
-        bias: whether there is a bias beside the weight.
-
-    Attributes: ``weight`` and ``bias`` (C,), 1 and 0 to begin with; buffers ``running_mean`` and ``running_var`` (C,)
-    and ``num_batches_tracked``.
-
-    Raises ValueError for another number of dims, or for a single value per channel in training; RuntimeError for
-    another number of channels.
-
-    >>> import gradwright as gw
-    >>> layer = BatchNorm1d(2)
-    >>> layer
-    BatchNorm1d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-    >>> layer(gw.tensor([[1.0, 0.0], [3.0, 8.0]])).detach()
-    tensor([[-1.0000, -1.0000],
-            [ 1.0000,  1.0000]])
-    >>> layer.running_mean
-    tensor([0.2000, 0.4000])
-    """
+class BatchNorm1d(_BatchNorm, axes=1):
+    """Each channel of signals, (N, C, L) or (N, C), brought to mean 0 and variance 1 over the others."""
 
     _ndims = (2, 3)
 
 
-class BatchNorm2d(_BatchNorm):
-    """`BatchNorm1d` for images: (N, C, H, W).
-
-    >>> import gradwright as gw
-    >>> BatchNorm2d(3)(gw.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+class BatchNorm2d(_BatchNorm, axes=2):
+    """Each channel of images, (N, C, H, W), brought to mean 0 and variance 1 over the others."""
 
     _ndims = (4,)
 
 
-class BatchNorm3d(_BatchNorm):
-    """`BatchNorm1d` for volumes: (N, C, D, H, W).
-
-    >>> import gradwright as gw
-    >>> BatchNorm3d(3)(gw.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
+class BatchNorm3d(_BatchNorm, axes=3):
+    """Each channel of volumes, (N, C, D, H, W), brought to mean 0 and variance 1 over the others."""
 
     _ndims = (5,)
 
 
+class SyncBatchNorm(_BatchNorm):
+    """`BatchNorm1d` of any number of dims from 2 on, which in PyTorch takes the batches of all processes for one.
+
+    In one process that is the same. Where several compute together, training with it raises RuntimeError.
+
+    >>> import gradwright as gw
+    >>> SyncBatchNorm.convert_sync_batchnorm(gw.nn.Sequential(gw.nn.BatchNorm2d(2)))[0]
+    SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
+
+    _ndims = (2, 3, 4, 5)
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, process_group: Any = None, device: DeviceLike = None,
+                 dtype: DType = None,
+                 *, bias: bool = True) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Any) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+        session = sys.modules.get("gradwright.distributed.session")
+        if self.training and session is not None and session.get_world_size() > 1:
+            raise RuntimeError("SyncBatchNorm: the batches of several processes are not taken for one: use a layer "
+                               "that needs none, such as GroupNorm, or BatchNorm, of each process alone")  # fmt: skip
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+        """``module``, with a layer of this class, with the same parameters and buffers, for each `BatchNorm` in it."""
+        for name, child in module.named_children():
+            setattr(module, name, cls.convert_sync_batchnorm(child, process_group))
+        if not isinstance(module, _BatchNorm):
+            return module
+        new = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                  process_group, bias=module.bias is not None)  # fmt: skip
+        new._parameters.update(module._parameters)
+        new._buffers.update(module._buffers)
+        new.training = module.training
+        return new
+
+
 class _InstanceNorm(_Channels):
+    _about = """
+    (N, C, {size}) or (C, {size}), then weight y + bias. The arguments are those of `BatchNorm{n}d`; there are
+    parameters and running statistics only if asked for. Without parameters any number of channels will do.
+
+    Raises ValueError for another number of dims or channels, or for a single value per channel.
+
+    >>> import gradwright as gw
+    >>> gw.nn.InstanceNorm{n}d(1)(gw.tensor([1.0, 3.0]).expand(1, 1, {twos})).flatten()[:2]
+    tensor([-1.0000,  1.0000])
+    """
+
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
                  track_running_stats: bool = False, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
                  ) -> None:  # fmt: skip
@@ -208,42 +254,20 @@ class _InstanceNorm(_Channels):
         return y.squeeze(0) if single else y
 
 
-class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each instance brought to mean 0 and variance 1, then weight y + bias: (N, C, L) or (C, L).
-
-    The arguments are those of `BatchNorm1d`; there are parameters and running statistics only if asked for. Without
-    parameters any number of channels will do.
-
-    Raises ValueError for another number of dims or channels, or for a single value per channel.
-
-    >>> import gradwright as gw
-    >>> InstanceNorm1d(1)(gw.tensor([[[1.0, 3.0]], [[0.0, 8.0]]]))
-    tensor([[[-1.0000,  1.0000]],
-    <BLANKLINE>
-            [[-1.0000,  1.0000]]])
-    """
+class InstanceNorm1d(_InstanceNorm, axes=1):
+    """Each channel of each signal brought to mean 0 and variance 1."""
 
     _ndims = (2, 3)
 
 
-class InstanceNorm2d(_InstanceNorm):
-    """`InstanceNorm1d` for images: (N, C, H, W) or (C, H, W).
-
-    >>> import gradwright as gw
-    >>> InstanceNorm2d(3)(gw.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+class InstanceNorm2d(_InstanceNorm, axes=2):
+    """Each channel of each image brought to mean 0 and variance 1."""
 
     _ndims = (3, 4)
 
 
-class InstanceNorm3d(_InstanceNorm):
-    """`InstanceNorm1d` for volumes: (N, C, D, H, W) or (C, D, H, W).
-
-    >>> import gradwright as gw
-    >>> InstanceNorm3d(3)(gw.ones(3, 4, 4, 4)).shape
-    torch.Size([3, 4, 4, 4])
-    """
+class InstanceNorm3d(_InstanceNorm, axes=3):
+    """Each channel of each volume brought to mean 0 and variance 1."""
 
     _ndims = (4, 5)
 
@@ -376,3 +400,39 @@ class GroupNorm(_Affine):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
+
+
+@layer
+class LocalResponseNorm(Applied, function=F.local_response_norm):
+    """x / (k + alpha m)**beta, m the mean of x**2 over ``size`` neighbouring channels: (N, C, *)."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+@layer
+class CrossMapLRN2d(LocalResponseNorm):
+    """x / (k + alpha / size * sum x**2)**beta, summed over the (size - 1) // 2 channels on either side: (N, C, H, W).
+
+    PyTorch's sum at the channel ``(size + 1) // 2`` has channel 0 in it, too; this one has not.
+
+    Raises ValueError for another number of dims.
+
+    >>> import gradwright as gw
+    >>> CrossMapLRN2d(1, alpha=3.0, beta=0.5)(gw.ones(1, 1, 1, 2))
+    tensor([[[[0.5000, 0.5000]]]])
+    """
+
+    k: float = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        """``input`` (N, C, H, W), each entry divided by what stands around it in other channels."""
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+        odd = (self.size + 1) // 2 * 2 - 1
+        return F.local_response_norm(input, odd, self.alpha * odd / self.size, self.beta, self.k)

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
 from gradwright.nn.layer import layer
-from gradwright.nn.module import Module
+from gradwright.nn.modules.applied import Dimensional
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Ints, Tensor
 
+_SIDES = """
+    Args:
+        padding: how many entries are added: one number for all sides, or (before, after) of the last axis, then of the
+            one before it, ...: (left, right, top, bottom) of an image.
+"""
+
 
 @layer
-class _Pad(Module):
-    """One number for all sides, or the pads before and after the last axis, then those of the one before it, ..."""
-
-    _axes: ClassVar[int]
+class _Pad(Dimensional):
     _mode: ClassVar[str]
     padding: Ints
 
@@ -35,90 +38,59 @@ class _Pad(Module):
 
 class _ReflectionPad(_Pad):
     _mode = "reflect"
-
-
-class ReflectionPad1d(_ReflectionPad):
-    """(N, C, L) or (C, L), mirrored at its outermost entries, which are not repeated.
-
-    Args:
-        padding: how many entries are added at both ends, or (before, after); fewer than there are.
-
+    _about = f"""
+    (N, C, {{size}}) or (C, {{size}}). The outermost entries are not repeated: pads are shorter than their axis.
+    {_SIDES}
     >>> import gradwright as gw
-    >>> ReflectionPad1d((2, 1))(gw.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[3., 2., 1., 2., 3., 2.]])
+    >>> gw.nn.ReflectionPad{{n}}d((2, 1{{others}}))(gw.arange(3.0).expand(1, {{threes}})).flatten()[:6]
+    tensor([2., 1., 0., 1., 2., 1.])
     """
 
-    _axes = 1
+
+class ReflectionPad1d(_ReflectionPad, axes=1):
+    """A signal, mirrored at its ends."""
 
 
-class ReflectionPad2d(_ReflectionPad):
-    """(N, C, H, W) or (C, H, W), mirrored at its edges; ``padding``: one number, or (left, right, top, bottom).
-
-    >>> import gradwright as gw
-    >>> ReflectionPad2d((1, 0, 0, 1))(gw.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
-    tensor([[[2., 1., 2.],
-             [4., 3., 4.],
-             [2., 1., 2.]]])
-    """
-
-    _axes = 2
+class ReflectionPad2d(_ReflectionPad, axes=2):
+    """An image, mirrored at its edges."""
 
 
-class ReflectionPad3d(_ReflectionPad):
-    """(N, C, D, H, W) or (C, D, H, W), mirrored at its faces; ``padding``: one number, or six, the last axis first.
-
-    >>> import gradwright as gw
-    >>> ReflectionPad3d(1)(gw.ones(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
-    """
-
-    _axes = 3
+class ReflectionPad3d(_ReflectionPad, axes=3):
+    """A volume, mirrored at its faces."""
 
 
 class _ReplicationPad(_Pad):
     _mode = "replicate"
-
-
-class ReplicationPad1d(_ReplicationPad):
-    """(N, C, L) or (C, L), its outermost entries repeated.
-
-    Args:
-        padding: how many entries are added at both ends, or (before, after).
-
+    _about = f"""
+    (N, C, {{size}}) or (C, {{size}}).
+    {_SIDES}
     >>> import gradwright as gw
-    >>> ReplicationPad1d((2, 1))(gw.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[1., 1., 1., 2., 3., 3.]])
+    >>> gw.nn.ReplicationPad{{n}}d(1)(gw.arange(3.0).expand(1, {{threes}})).flatten()[:5]
+    tensor([0., 0., 1., 2., 2.])
     """
 
-    _axes = 1
+
+class ReplicationPad1d(_ReplicationPad, axes=1):
+    """A signal, its ends repeated."""
 
 
-class ReplicationPad2d(_ReplicationPad):
-    """(N, C, H, W) or (C, H, W), its edges repeated; ``padding``: one number, or (left, right, top, bottom).
-
-    >>> import gradwright as gw
-    >>> ReplicationPad2d((1, 0, 0, 1))(gw.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
-    tensor([[[1., 1., 2.],
-             [3., 3., 4.],
-             [3., 3., 4.]]])
-    """
-
-    _axes = 2
+class ReplicationPad2d(_ReplicationPad, axes=2):
+    """An image, its edges repeated."""
 
 
-class ReplicationPad3d(_ReplicationPad):
-    """(N, C, D, H, W) or (C, D, H, W), its faces repeated; ``padding``: one number, or six, the last axis first.
-
-    >>> import gradwright as gw
-    >>> ReplicationPad3d(1)(gw.ones(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
-    """
-
-    _axes = 3
+class ReplicationPad3d(_ReplicationPad, axes=3):
+    """A volume, its faces repeated."""
 
 
 class _CircularPad(_Pad):
     _mode = "circular"
+    _about = f"""
+    (N, C, {{size}}) or (C, {{size}}); pads are at most as long as their axis. ValueError for another number of axes.
+    {_SIDES}
+    >>> import gradwright as gw
+    >>> gw.nn.CircularPad{{n}}d(1)(gw.arange(3.0).expand(1, {{threes}})).flatten()[:5]
+    tensor([2., 0., 1., 2., 0.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, C, *size) or (C, *size) with its pads; ValueError for another number of axes."""
@@ -128,47 +100,31 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad):
-    """(N, C, L) or (C, L), continued from its other end.
-
-    Args:
-        padding: how many entries are added at both ends, or (before, after); at most as many as there are.
-
-    >>> import gradwright as gw
-    >>> CircularPad1d((2, 1))(gw.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[2., 3., 1., 2., 3., 1.]])
-    """
-
-    _axes = 1
+class CircularPad1d(_CircularPad, axes=1):
+    """A signal, continued from its other end."""
 
 
-class CircularPad2d(_CircularPad):
-    """(N, C, H, W) or (C, H, W), continued from the other side; ``padding``: one number, or (left, right, top, bottom).
-
-    >>> import gradwright as gw
-    >>> CircularPad2d((1, 0, 0, 1))(gw.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
-    tensor([[[2., 1., 2.],
-             [4., 3., 4.],
-             [2., 1., 2.]]])
-    """
-
-    _axes = 2
+class CircularPad2d(_CircularPad, axes=2):
+    """An image, continued from its other side."""
 
 
-class CircularPad3d(_CircularPad):
-    """(N, C, D, H, W) or (C, D, H, W), continued from the other side; ``padding``: one number, or six.
-
-    >>> import gradwright as gw
-    >>> CircularPad3d(1)(gw.ones(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
-    """
-
-    _axes = 3
+class CircularPad3d(_CircularPad, axes=3):
+    """A volume, continued from its other side."""
 
 
 @layer
 class _ConstantPad(_Pad):
     _mode = "constant"
+    _about = f"""
+    (..., {{size}}), with any number of axes before.
+    {_SIDES.rstrip()}
+        value: what they are.
+
+    >>> import gradwright as gw
+    >>> gw.nn.ConstantPad{{n}}d((2, 1{{others}}), 7.0)(gw.ones({{ones}})).flatten()
+    tensor([7., 7., 1., 7.])
+    """
+
     value: float
 
     def forward(self, input: Tensor) -> Tensor:
@@ -179,77 +135,36 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
-    """The last axis with ``value`` before and after it; any number of axes.
-
-    Args:
-        padding: how many entries are added at both ends, or (before, after).
-        value: what they are.
-
-    >>> import gradwright as gw
-    >>> ConstantPad1d((2, 1), 7.0)(gw.tensor([1.0, 2.0]))
-    tensor([7., 7., 1., 2., 7.])
-    """
-
-    _axes = 1
+class ConstantPad1d(_ConstantPad, axes=1):
+    """The last axis with ``value`` before and after it."""
 
 
-class ConstantPad2d(_ConstantPad):
-    """The last two axes with ``value`` around them; ``padding``: one number, or (left, right, top, bottom).
-
-    >>> import gradwright as gw
-    >>> ConstantPad2d((1, 0, 0, 1), 7.0)(gw.tensor([[1.0, 2.0]]))
-    tensor([[7., 1., 2.],
-            [7., 7., 7.]])
-    """
-
-    _axes = 2
+class ConstantPad2d(_ConstantPad, axes=2):
+    """The last two axes with ``value`` around them."""
 
 
-class ConstantPad3d(_ConstantPad):
-    """The last three axes with ``value`` around them; ``padding``: one number, or six, the last axis first.
-
-    >>> import gradwright as gw
-    >>> ConstantPad3d(1, 7.0)(gw.ones(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
-    """
-
-    _axes = 3
+class ConstantPad3d(_ConstantPad, axes=3):
+    """The last three axes with ``value`` around them."""
 
 
 class _ZeroPad(_Pad):
     _mode = "constant"
-
-
-class ZeroPad1d(_ZeroPad):
-    """The last axis with zeros before and after it; see `ConstantPad1d`.
-
+    _about = f"""
+    (..., {{size}}), with any number of axes before.
+    {_SIDES}
     >>> import gradwright as gw
-    >>> ZeroPad1d(1)(gw.tensor([1.0, 2.0]))
-    tensor([0., 1., 2., 0.])
+    >>> gw.nn.ZeroPad{{n}}d((1, 2{{others}}))(gw.ones({{ones}})).flatten()
+    tensor([0., 1., 0., 0.])
     """
 
-    _axes = 1
+
+class ZeroPad1d(_ZeroPad, axes=1):
+    """The last axis with zeros before and after it."""
 
 
-class ZeroPad2d(_ZeroPad):
-    """The last two axes with zeros around them; ``padding``: one number, or (left, right, top, bottom).
-
-    >>> import gradwright as gw
-    >>> ZeroPad2d((1, 0, 0, 1))(gw.tensor([[1.0, 2.0]]))
-    tensor([[0., 1., 2.],
-            [0., 0., 0.]])
-    """
-
-    _axes = 2
+class ZeroPad2d(_ZeroPad, axes=2):
+    """The last two axes with zeros around them."""
 
 
-class ZeroPad3d(_ZeroPad):
-    """The last three axes with zeros around them; ``padding``: one number, or six, the last axis first.
-
-    >>> import gradwright as gw
-    >>> ZeroPad3d(1)(gw.ones(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
-    """
-
-    _axes = 3
+class ZeroPad3d(_ZeroPad, axes=3):
+    """The last three axes with zeros around them."""

@@ -1,28 +1,23 @@
-"""Pooling layers: the largest entry, the mean or the p-norm of each window, over one, two and three axes."""
+"""Pooling layers over one, two and three axes: the largest entry, the mean or the p-norm of each window."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
 from gradwright.nn.layer import layer
-from gradwright.nn.module import Module
+from gradwright.nn.modules.applied import Dimensional
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Ints, Tensor
 
 
-class _Pool(Module):
-    """A layer that hands its settings to a function."""
-
-    _function: ClassVar[Callable[..., Any]]
-
-
 @layer
-class _MaxPool(_Pool):
+class _MaxPool(Dimensional):
+    _calls = "max_pool{n}d"
+
     kernel_size: Ints
     stride: Ints | None = None
     padding: Ints = 0
@@ -33,64 +28,22 @@ class _MaxPool(_Pool):
     def __post_init__(self) -> None:
         self.stride = self.kernel_size if self.stride is None else self.stride
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The largest entry of each window of ``input``; with ``return_indices`` a pair, of them and their places."""
-        return self._function(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+
+class MaxPool1d(_MaxPool, axes=1):
+    """The largest entry of each window of a signal."""
 
 
-class MaxPool1d(_MaxPool):
-    """The largest entry of each window: (N, C, L) or (C, L) to (N, C, L').
-
-    L' = (L + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1, rounded down, or up with ``ceil_mode``.
-
-    Args:
-        kernel_size: entries in a window.
-        stride: from one window to the next; ``kernel_size`` if it is None.
-        padding: entries of -inf added before and after; at most half of ``kernel_size``.
-        dilation: from one entry of a window to the next.
-        return_indices: whether to return the places of the largest entries, too, as `MaxUnpool1d` takes them.
-        ceil_mode: whether windows may reach over the end.
-
-    Of equal entries the first has the slope.
-
-    >>> import gradwright as gw
-    >>> MaxPool1d(2)(gw.tensor([[1.0, 3.0, 2.0, 0.0]]))
-    tensor([[3., 2.]])
-    """
-
-    _function = staticmethod(F.max_pool1d)
+class MaxPool2d(_MaxPool, axes=2):
+    """The largest entry of each window of an image."""
 
 
-class MaxPool2d(_MaxPool):
-    """The largest entry of each window: (N, C, H, W) or (C, H, W) to (N, C, H', W').
-
-    The arguments are those of `MaxPool1d`, one number for both axes or one for each.
-
-    >>> import gradwright as gw
-    >>> MaxPool2d(3, stride=2, padding=1)(gw.ones(1, 2, 8, 9)).shape
-    torch.Size([1, 2, 4, 5])
-    """
-
-    _function = staticmethod(F.max_pool2d)
+class MaxPool3d(_MaxPool, axes=3):
+    """The largest entry of each window of a volume."""
 
 
-class MaxPool3d(_MaxPool):
-    """The largest entry of each window: (N, C, D, H, W) or (C, D, H, W) to (N, C, D', H', W').
+class _MaxUnpool(Dimensional):
+    _calls = "max_unpool{n}d"
 
-    The arguments are those of `MaxPool1d`, one number for all axes or one for each.
-
-    >>> import gradwright as gw
-    >>> MaxPool3d((1, 2, 2))(gw.ones(1, 2, 3, 4, 4)).shape
-    torch.Size([1, 2, 3, 2, 2])
-    """
-
-    _function = staticmethod(F.max_pool3d)
-
-
-class _MaxUnpool(_Pool):
-    _axes: ClassVar[int]
     kernel_size: tuple[int, ...]
     stride: tuple[int, ...]
     padding: tuple[int, ...]
@@ -101,7 +54,9 @@ class _MaxUnpool(_Pool):
         for name, value in given.items():
             setattr(self, name, per_axis(self._get_name(), name, value, self._axes))
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+    def forward(  # type: ignore[override]
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
         """Zeros of ``output_size`` with the entries of ``input`` at their places ``indices``."""
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -109,55 +64,22 @@ class _MaxUnpool(_Pool):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
-    """The way back from `MaxPool1d`: its values at their places, zeros elsewhere; (N, C, L) or (C, L) to (N, C, L').
-
-    L' = (L - 1) stride - 2 padding + kernel_size, or what ``output_size`` names in the call.
-
-    Args:
-        kernel_size: entries in a window.
-        stride: from one window to the next; ``kernel_size`` if it is None.
-        padding: what was added before and after.
-
-    Raises ValueError for an ``output_size`` out of reach; RuntimeError for places outside it, or not one per entry.
-
-    >>> import gradwright as gw
-    >>> pooled = MaxPool1d(2, return_indices=True)(gw.tensor([[1.0, 3.0, 2.0, 0.0]]))
-    >>> MaxUnpool1d(2)(*pooled)
-    tensor([[0., 3., 2., 0.]])
-    """
-
-    _axes = 1
-    _function = staticmethod(F.max_unpool1d)
+class MaxUnpool1d(_MaxUnpool, axes=1):
+    """The way back from `MaxPool1d`."""
 
 
-class MaxUnpool2d(_MaxUnpool):
-    """The way back from `MaxPool2d`: (N, C, H, W) or (C, H, W) to (N, C, H', W'); see `MaxUnpool1d`.
-
-    >>> import gradwright as gw
-    >>> MaxUnpool2d(2)(gw.ones(1, 1, 1, 1), gw.tensor([[[[3]]]]))
-    tensor([[[[0., 0.],
-              [0., 1.]]]])
-    """
-
-    _axes = 2
-    _function = staticmethod(F.max_unpool2d)
+class MaxUnpool2d(_MaxUnpool, axes=2):
+    """The way back from `MaxPool2d`."""
 
 
-class MaxUnpool3d(_MaxUnpool):
-    """The way back from `MaxPool3d`: (N, C, D, H, W) or (C, D, H, W) to (N, C, D', H', W'); see `MaxUnpool1d`.
-
-    >>> import gradwright as gw
-    >>> MaxUnpool3d(2)(*MaxPool3d(2, return_indices=True)(gw.ones(1, 4, 4, 4))).shape
-    torch.Size([1, 4, 4, 4])
-    """
-
-    _axes = 3
-    _function = staticmethod(F.max_unpool3d)
+class MaxUnpool3d(_MaxUnpool, axes=3):
+    """The way back from `MaxPool3d`."""
 
 
 @layer
-class _AvgPool(_Pool):
+class _AvgPool(Dimensional):
+    _calls = "avg_pool{n}d"
+
     kernel_size: Ints
     stride: Ints | None = None
     padding: Ints = 0
@@ -167,32 +89,9 @@ class _AvgPool(_Pool):
     def __post_init__(self) -> None:
         self.stride = self.kernel_size if self.stride is None else self.stride
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The mean of each window of ``input``."""
-        return self._function(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-            getattr(self, "divisor_override", None),
-        )  # fmt: skip
 
-
-class AvgPool1d(_AvgPool):
-    """The mean of each window: (N, C, L) or (C, L) to (N, C, L').
-
-    L' = (L + 2 padding - kernel_size) / stride + 1, rounded down, or up with ``ceil_mode``.
-
-    Args:
-        kernel_size: entries in a window.
-        stride: from one window to the next; ``kernel_size`` if it is None.
-        padding: zeros added before and after; at most half of ``kernel_size``.
-        ceil_mode: whether windows may reach over the end.
-        count_include_pad: whether the zeros count.
-
-    >>> import gradwright as gw
-    >>> AvgPool1d(2)(gw.tensor([[1.0, 3.0, 2.0, 0.0]]))
-    tensor([[2., 1.]])
-    """
-
-    _function = staticmethod(F.avg_pool1d)
+class AvgPool1d(_AvgPool, axes=1):
+    """The mean of each window of a signal."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -205,35 +104,18 @@ class _AvgPoolNd(_AvgPool):
     divisor_override: int | None = field(default=None, repr=False)
 
 
-class AvgPool2d(_AvgPoolNd):
-    """The mean of each window: (N, C, H, W) or (C, H, W) to (N, C, H', W').
-
-    The arguments are those of `AvgPool1d`, one number for both axes or one for each; and ``divisor_override``: by what
-    the sums are divided instead of the number of entries.
-
-    >>> import gradwright as gw
-    >>> AvgPool2d(2, divisor_override=1)(gw.ones(1, 2, 4))
-    tensor([[[4., 4.]]])
-    """
-
-    _function = staticmethod(F.avg_pool2d)
+class AvgPool2d(_AvgPoolNd, axes=2):
+    """The mean of each window of an image."""
 
 
-class AvgPool3d(_AvgPoolNd):
-    """The mean of each window: (N, C, D, H, W) or (C, D, H, W) to (N, C, D', H', W').
-
-    The arguments are those of `AvgPool2d`, one number for all axes or one for each.
-
-    >>> import gradwright as gw
-    >>> AvgPool3d(2)(gw.ones(1, 2, 2, 4))
-    tensor([[[[1., 1.]]]])
-    """
-
-    _function = staticmethod(F.avg_pool3d)
+class AvgPool3d(_AvgPoolNd, axes=3):
+    """The mean of each window of a volume."""
 
 
 @layer
-class _LPPool(_Pool):
+class _LPPool(Dimensional):
+    _calls = "lp_pool{n}d"
+
     norm_type: float
     kernel_size: Ints
     stride: Ints | None = None
@@ -244,51 +126,21 @@ class _LPPool(_Pool):
         return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool1d(_LPPool):
-    """(sum x**p)**(1/p) of each window: (N, C, L) or (C, L) to (N, C, L'); without absolute values.
-
-    L' = (L - kernel_size) / stride + 1, rounded down, or up with ``ceil_mode``.
-
-    Args:
-        norm_type: p.
-        kernel_size: entries in a window.
-        stride: from one window to the next; ``kernel_size`` if it is None.
-        ceil_mode: whether windows may reach over the end.
-
-    Where the sum is 0, so is the slope for p = 1, and it is not a number for others.
-
-    >>> import gradwright as gw
-    >>> LPPool1d(2, 2)(gw.tensor([[3.0, 4.0]]))
-    tensor([[5.]])
-    """
-
-    _function = staticmethod(F.lp_pool1d)
+class LPPool1d(_LPPool, axes=1):
+    """(sum x**p)**(1/p) of each window of a signal."""
 
 
-class LPPool2d(_LPPool):
-    """(sum x**p)**(1/p) of each window: (N, C, H, W) or (C, H, W) to (N, C, H', W'); see `LPPool1d`.
-
-    >>> import gradwright as gw
-    >>> LPPool2d(2, (1, 2))(gw.tensor([[[3.0, 4.0]]]))
-    tensor([[[5.]]])
-    """
-
-    _function = staticmethod(F.lp_pool2d)
+class LPPool2d(_LPPool, axes=2):
+    """(sum x**p)**(1/p) of each window of an image."""
 
 
-class LPPool3d(_LPPool):
-    """(sum x**p)**(1/p) of each window: (N, C, D, H, W) or (C, D, H, W) to (N, C, D', H', W'); see `LPPool1d`.
-
-    >>> import gradwright as gw
-    >>> LPPool3d(1, 2)(gw.ones(1, 2, 2, 4))
-    tensor([[[[8., 8.]]]])
-    """
-
-    _function = staticmethod(F.lp_pool3d)
+class LPPool3d(_LPPool, axes=3):
+    """(sum x**p)**(1/p) of each window of a volume."""
 
 
-class _FractionalMaxPool(_Pool):
-    _axes: ClassVar[int]
+class _FractionalMaxPool(Dimensional):
+    _calls = "fractional_max_pool{n}d"
+
     kernel_size: tuple[int, ...]
     output_size: tuple[int, ...] | None
     output_ratio: tuple[float, ...] | None
@@ -320,35 +172,48 @@ class _FractionalMaxPool(_Pool):
                               _random_samples=self._random_samples)  # fmt: skip
 
 
-class FractionalMaxPool2d(_FractionalMaxPool):
-    """The largest entries of windows at random distances: (N, C, H, W) or (C, H, W) to (N, C, *output_size).
-
-    Graham, arXiv:1412.6071; `functional.fractional_max_pool2d` has the formula.
-
-    Args:
-        kernel_size: entries in a window: one number for both axes or one for each.
-        output_size: the size of the output; this or the next.
-        output_ratio: that, as a part of the input's size, between 0 and 1.
-        return_indices: whether to return the places of the largest entries, too.
-
-    Raises ValueError unless exactly one of ``output_size`` and ``output_ratio`` is given.
-
-    >>> import gradwright as gw
-    >>> FractionalMaxPool2d(2, output_ratio=0.5)(gw.ones(1, 3, 9, 12)).shape
-    torch.Size([1, 3, 4, 6])
-    """
-
-    _axes = 2
-    _function = staticmethod(F.fractional_max_pool2d)
+class FractionalMaxPool2d(_FractionalMaxPool, axes=2):
+    """The largest entries of windows of an image at random distances."""
 
 
-class FractionalMaxPool3d(_FractionalMaxPool):
-    """`FractionalMaxPool2d` over three axes: (N, C, D, H, W) or (C, D, H, W) to (N, C, *output_size).
+class FractionalMaxPool3d(_FractionalMaxPool, axes=3):
+    """The largest entries of windows of a volume at random distances."""
 
-    >>> import gradwright as gw
-    >>> FractionalMaxPool3d(2, output_size=3)(gw.ones(1, 2, 5, 6, 7)).shape
-    torch.Size([1, 2, 3, 3, 3])
-    """
 
-    _axes = 3
-    _function = staticmethod(F.fractional_max_pool3d)
+@layer
+class _AdaptiveAvgPool(Dimensional):
+    _calls = "adaptive_avg_pool{n}d"
+
+    output_size: int | Sequence[int | None] | None
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool, axes=1):
+    """Means over windows that cover a signal evenly."""
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool, axes=2):
+    """Means over windows that cover an image evenly."""
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool, axes=3):
+    """Means over windows that cover a volume evenly."""
+
+
+@layer
+class _AdaptiveMaxPool(Dimensional):
+    _calls = "adaptive_max_pool{n}d"
+
+    output_size: int | Sequence[int | None] | None
+    return_indices: bool = field(default=False, repr=False)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, axes=1):
+    """The largest entries of windows that cover a signal evenly."""
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, axes=2):
+    """The largest entries of windows that cover an image evenly."""
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, axes=3):
+    """The largest entries of windows that cover a volume evenly."""

@@ -1,0 +1,120 @@
+"""Layers that call one function with their settings; some of them are one layer of one, two and three dimensions.
+
+``class Mish(Applied, function=F.mish)`` and ``class MaxPool2d(_MaxPool, axes=2)`` are complete but for their fields and
+one line of docstring: the rest follows from the function.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gradwright.nn import functional as F
+from gradwright.nn.functional.geometry import by_axes
+from gradwright.nn.module import Module
+from gradwright.reading.keywords import names_of
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
+
+class Applied(Module):
+    """A layer that calls ``function``: of its input, and of those of its fields that are named as its arguments are.
+
+    ``training`` is one of them. A class may define a ``forward`` of its own. A docstring without an example goes on
+    with `_about` or, if that is empty, with what the function's says behind its first paragraph, in terms of the layer.
+    """
+
+    _about: ClassVar[str] = ""
+    _function: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls, function: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if function is not None:
+            cls._function = staticmethod(function)
+            if cls.forward is Applied.forward:
+                settings = [name for name in names_of(function) or () if name in _fields(cls)]
+                cls.forward = _calling(function, settings)  # type: ignore[method-assign]
+            _complete(cls, function)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """What the function makes of ``input``."""
+        raise NotImplementedError
+
+
+class Dimensional(Applied):
+    """What the classes made with ``axes=n`` have of the kind of layer they are.
+
+    `_calls` names their function, in `gradwright.nn.functional`. There, and in `_about`, "{n}" and its kin stand for
+    the axes, see `by_axes`, and "{name}" for the class. A user's subclass, which names no axes, inherits all.
+    """
+
+    _calls: ClassVar[str] = ""
+    _axes: ClassVar[int]
+
+    def __init_subclass__(cls, axes: int = 0, **kwargs: Any) -> None:
+        if axes:
+            cls._axes = axes
+            cls._about = by_axes(cls._about, axes).replace("{name}", cls.__name__)
+            if cls._calls:
+                kwargs["function"] = getattr(F, by_axes(cls._calls, axes))
+            else:
+                _complete(cls)
+        super().__init_subclass__(**kwargs)
+
+
+def _fields(cls: type[Applied]) -> set[str]:
+    return {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
+
+
+def _complete(cls: type[Applied], function: Any = None) -> None:
+    """Let the docstring of a class go on, if there is one and it has no example."""
+    if cls.__doc__ and ">>>" not in cls.__doc__:
+        about = inspect.cleandoc(cls._about) or _of_layer(cls, function)
+        cls.__doc__ = f"{cls.__doc__}\n\n{about}\n"
+
+
+def _calling(function: Callable[..., Any], settings: Sequence[str]) -> Any:
+    """A ``forward``: the function of the input and of these attributes, looked up as fast as can be."""
+    get: Any = attrgetter(*settings) if settings else None
+
+    def of_input(self: Any, input: Tensor) -> Any:
+        return function(input)
+
+    def with_one(self: Any, input: Tensor) -> Any:
+        return function(input, get(self))
+
+    def with_several(self: Any, input: Tensor) -> Any:
+        return function(input, *get(self))
+
+    forward = (of_input, with_one, with_several)[min(len(settings), 2)]
+    forward.__name__, forward.__qualname__ = "forward", "Applied.forward"
+    forward.__doc__ = f"`functional.{function.__name__}` of ``input``, with the settings of the layer."
+    return forward
+
+
+def _of_layer(cls: type[Applied], function: Any) -> str:
+    """What the docstring of a function says behind its first paragraph, in terms of the layer that calls it."""
+    layer = f"gw.nn.{cls.__name__}" if cls.__module__.startswith("gradwright.nn.") else cls.__name__
+    arguments = names_of(function) or ()
+    n = sum(a == b for a, b in zip(arguments, names_of(cls.forward) or (), strict=False))
+    others = "|".join(name for name in arguments if name not in _fields(cls))
+    about = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[2]
+    about = re.sub(rf"^    ({others}): .*\n(        .*\n)*", "", about, flags=re.MULTILINE)
+
+    def called(found: re.Match[str]) -> str:
+        code = found[0]
+        for call in ast.walk(ast.parse(code)):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == function.__name__:
+                parts: list[Any] = [*call.args, *call.keywords]
+                given = [code[part.col_offset : part.end_col_offset] for part in parts]
+                settings = ", ".join(text for text in given[n:] if text != "training=True")
+                return (f"{code[: call.col_offset]}{layer}({settings})({', '.join(given[:n])})"
+                        f"{code[call.end_col_offset :]}")  # fmt: skip
+        return code
+
+    return re.sub(rf"(?<=>>> ).*\b{function.__name__}\(.*", called, about)
