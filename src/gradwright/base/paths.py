@@ -49,6 +49,16 @@ PUBLIC = {
 PICKLED = {
     "gradwright.contract.trees": "gradwright.function.contract.trees",
     "gradwright.methods.storage": "gradwright.face.methods.storage",
+    "gradwright.nn.functional.adaptive_pool": "gradwright.nn.functional.pool",
+    "gradwright.nn.modules.adaptive": "gradwright.nn.modules.pool",
+    "gradwright.nn.modules.fold": "gradwright.nn.modules.rearrange",
+    "gradwright.nn.modules.pixel": "gradwright.nn.modules.rearrange",
+    "gradwright.nn.modules.rectifier": "gradwright.nn.modules.activation",
+    "gradwright.nn.modules.resize": "gradwright.nn.modules.rearrange",
+    "gradwright.nn.modules.response": "gradwright.nn.modules.norm",
+    "gradwright.nn.modules.shape": "gradwright.nn.modules.rearrange",
+    "gradwright.nn.modules.softmax": "gradwright.nn.modules.activation",
+    "gradwright.nn.modules.synchronised": "gradwright.nn.modules.norm",
     "gradwright.watchers.why_none": "gradwright.debug.why_none",
 }
 """Private paths of 0.2 that its pickles name: they lead on."""

@@ -1,6 +1,5 @@
 """Modules: parameters, layers and their containers, under PyTorch's names."""
 
-import sys as _sys
 from typing import TYPE_CHECKING
 
 from gradwright.base.later import later as _later
@@ -207,11 +206,3 @@ if not TYPE_CHECKING:
 for _name in __all__:
     _own_init(globals()[_name])
 _told_keywords(globals(), __all__)
-
-# Modules that are parts of others now, by which old pickles look for their classes.
-for _new, _old in {
-    "functional.pool": "functional.adaptive_pool", "modules.pool": "modules.adaptive",
-    "modules.activation": "modules.rectifier modules.softmax", "modules.norm": "modules.response modules.synchronised",
-    "modules.rearrange": "modules.fold modules.pixel modules.resize modules.shape",
-}.items():  # fmt: skip
-    _sys.modules.update({f"{__name__}.{_path}": _sys.modules[f"{__name__}.{_new}"] for _path in _old.split()})

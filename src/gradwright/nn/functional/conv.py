@@ -5,16 +5,17 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.backends.windows import Lattice
+from gradwright.base import dtypes
+from gradwright.base.errors import size as text
 from gradwright.engine.apply import apply
-from gradwright.errors import size as text
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.geometry import batched, family, per_axis
 from gradwright.ops import conv as _conv
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import Conv, ConvTranspose, Ints, Tensor
+    from gradwright.face.typing import Conv, ConvTranspose, Ints, Tensor
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold",

@@ -7,20 +7,21 @@ from functools import lru_cache
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
-from gradwright import creation, dtypes, random
 from gradwright.backends.windows import Lattice
+from gradwright.base import dtypes
+from gradwright.base.errors import size as text
 from gradwright.engine.apply import apply
-from gradwright.errors import size as text
+from gradwright.face import creation, random
 from gradwright.face.join import cat
+from gradwright.face.reading.require import within
+from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.geometry import batched, family, per_axis
 from gradwright.nn.functional.resize import averaged
 from gradwright.ops import pool as _pool
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.require import within
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import (
+    from gradwright.face.typing import (
         AdaptiveAvgPool,
         AdaptiveMaxPool,
         AvgPool,

@@ -11,7 +11,7 @@ import warnings
 from dataclasses import InitVar, field
 from typing import TYPE_CHECKING
 
-from gradwright.errors import size
+from gradwright.base.errors import size
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
@@ -20,7 +20,7 @@ from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from gradwright.face.typing import DeviceLike, DType, Tensor
 
 
 class Sigmoid(Applied, function=F.sigmoid):

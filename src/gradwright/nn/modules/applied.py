@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gradwright.face.reading.keywords import names_of
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import by_axes
 from gradwright.nn.module import Module
-from gradwright.reading.keywords import names_of
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright.face.typing import Tensor
 
 
 class Applied(Module):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gradwright.errors import kind
+from gradwright.base.errors import kind
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 from gradwright.nn.modules.applied import Applied
 
 if TYPE_CHECKING:
-    from gradwright._typing import Ints, Tensor
+    from gradwright.face.typing import Ints, Tensor
 
 
 @layer
