@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,8 @@ from gradwright.op import KINDS, A, Op, Sample, table
 
 import gradwright
 from gradwright import op, xp
-from gradwright.verify.testing import check_derivatives, check_passes
+from gradwright.engine.apply import direct
+from gradwright.verify.testing import check_derivatives, check_passes, draw
 
 # -- the house rules --
 
@@ -252,6 +255,72 @@ def test_a_variant_has_another_name_and_the_same_formulas() -> None:
     assert x.grad.item() == 4
     assert log_square(x).grad_fn.name() == "LogSquareBackward0"
     assert other.rules is log_square.rules
+
+
+# -- no operation is privileged --
+
+
+def twin_of(one: Op) -> Op:
+    """The same operation as a user's module would declare it."""
+    scope = one.forward.__globals__ | {"__name__": "users"}
+    formula = FunctionType(one.forward.__code__, scope, one.name, None, one.forward.__closure__)
+    formula.__kwdefaults__, formula.__module__ = one.forward.__kwdefaults__, "users"
+    options = {name: getattr(one, name) for name in inspect.signature(op).parameters}
+    return replace(op(**options)(formula), rules=one.rules, parts=one.parts, pushes=one.pushes, unview=one.unview)
+
+
+def outcome(one: Op, arrays: list[Any], static: dict[str, Any]) -> Any:
+    """What comes of a call on tensors: the graph's nodes and whether it is a view, or the error and its cause."""
+    names = one.names_of(len(arrays))
+    xs = [gradwright.tensor(a, requires_grad=n in one.rules and a.dtype.kind in "fc")
+          for n, a in zip(names, arrays, strict=False)]  # fmt: skip
+    try:
+        out = one(*xs, **static)
+    except Exception as e:  # noqa: BLE001 - whatever it is
+        return type(e), str(e), repr(e.__cause__)
+    outs = out if one.several else [out]
+    return [(o.tolist(), o.grad_fn and o.grad_fn.name(), o._is_view()) for o in outs]
+
+
+@pytest.mark.parametrize("one", table.values(), ids=lambda one: one.name)
+def test_a_twin_that_a_user_declares_is_treated_alike(one: Op) -> None:
+    twin = twin_of(one)
+    assert twin.is_quick == one.is_quick
+    if not one.several and not one.variadic:
+        assert direct(twin, len(one.inputs)).__code__ is direct(one, len(one.inputs)).__code__
+    for sample in one.samples:
+        arrays, static = draw(sample)
+        wrong = [np.zeros((7, *a.shape), a.dtype) if a.ndim else np.zeros((5, 7, 0), a.dtype) for a in arrays]
+        for given in (arrays, wrong, [wrong[0], *arrays[1:]], [a.astype("complex128") for a in arrays]):
+            np.testing.assert_equal(outcome(twin, given, static), outcome(one, given, static))
+
+
+def test_a_formula_of_ufuncs_is_quick_by_itself() -> None:
+    @op(kind="elementwise")
+    def of_ufuncs(xp, x):
+        return xp.log(x) / xp.sqrt(x)
+
+    @op(kind="elementwise")
+    def of_more(xp, x):
+        return np.log(x) + xp.nanmean(x)
+
+    assert of_ufuncs.is_quick
+    assert not of_more.is_quick
+    assert not log_square.variant("X").is_quick or log_square.is_quick
+    for each in (of_ufuncs, of_more):
+        with np.errstate(all="raise"):
+            assert np.isinf(each(gradwright.zeros(2)).tolist()).all()
+
+
+def test_a_view_of_ones_own_is_written_through_in_a_library_without_writing() -> None:
+    @op(kind="view", reaches=True)
+    def laid(xp, x, *, source, target):
+        return xp.restride(x, source=source, target=target)
+
+    x = gradwright.zeros(2, 3, device="array-api-strict")
+    y = laid(x[1], source=((3,), (1,), 3), target=((2,), (3,), 0))  # which shows entries of x that x[1] does not
+    y.fill_(5)
+    assert x.tolist() == [[5, 0, 0], [5, 0, 0]]
 
 
 # -- mistakes in a declaration --

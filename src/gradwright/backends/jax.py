@@ -175,35 +175,18 @@ def histogram(x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
 def write_view(base: Any, value: Any, *, steps: Any) -> Any:
     """A copy of ``base`` in which the region that the chain ``steps`` of views shows is ``value``."""
     rest: list[Any] = []
-    while steps:
-        steps, step = steps
+    chain = steps
+    while chain:
+        chain, step = chain
         rest.append(step)
     shown = [base]
     for op, static, *which in reversed(rest):
-        if op.name not in _UNDO or which:
-            return generic.write_view(quick, base, value, steps=_joined(rest))
+        if op.unview is None or which:
+            return generic.write_view(quick, base, value, steps=steps)
         shown.append(op(shown[-1], **static))
     for (op, static), x in zip(rest, reversed(shown[:-1]), strict=True):
-        value = _UNDO[op.name](x, value, **static)
+        value = op.unview(namespace, x, value, **static)
     return value
-
-
-def _joined(rest: list[Any]) -> Any:
-    steps: Any = ()
-    for step in reversed(rest):
-        steps = (steps, step)
-    return steps
-
-
-_UNDO: dict[str, Any] = {
-    "alias": lambda x, value: value,
-    "expand_dims": lambda x, value, axis: jnp.reshape(value, x.shape),
-    "index": lambda x, value, key: x.at[key].set(value),
-    "permute_dims": lambda x, value, axes: jnp.permute_dims(value, tuple(map(axes.index, range(x.ndim)))),
-    "reshape": lambda x, value, shape: jnp.reshape(value, x.shape),
-    "squeeze": lambda x, value, axis: jnp.reshape(value, x.shape),
-}
-"""What puts the new value of a view into what it is a view of."""
 
 
 # -- what the standard lacks, or leaves open --

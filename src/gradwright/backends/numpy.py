@@ -23,6 +23,7 @@ from gradwright.backends import (
 from gradwright.backends.einsum import einsum
 from gradwright.backends.fft import Transforms
 from gradwright.backends.normal import ndtr
+from gradwright.backends.quiet import unheard
 from gradwright.backends.quotients import floor_divide, fmod, remainder
 from gradwright.backends.select import where
 from gradwright.backends.special import Special
@@ -355,25 +356,21 @@ for _f in (
     permute_dims, floor_divide, fmod, remainder, zero, zeros_like, ones_like, astype, conj, to_complex, view_as_real,
     view_as_complex, write_view, einsum, where, tril, triu, may_hold,
 ):  # fmt: skip
-    setattr(namespace, _f.__name__, _f)
-for _name in scatter.__all__:
-    setattr(namespace, _name, getattr(scatter, _name))
-for _name in order.__all__:
-    setattr(namespace, _name, getattr(order, _name))
+    setattr(namespace, _f.__name__, unheard(_f))
 for _name in elementary.__all__:
-    setattr(namespace, _name, getattr(elementary, _name))
+    setattr(namespace, _name, unheard(getattr(elementary, _name)))
+for _module in (scatter, order):
+    vars(namespace).update({name: getattr(_module, name) for name in _module.__all__})
 namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})
 vars(namespace.linalg).update({name: getattr(spectrum, name) for name in spectrum.__all__})
 namespace.linalg.cofactor, namespace.linalg.matrix_exp = cofactor, partial(generic_linalg.matrix_exp, namespace)
 namespace.fft = Transforms()
 namespace.__array_namespace_info__ = np.__array_namespace_info__
 namespace.special = Special()
-namespace.special.ndtr = ndtr
+namespace.special.ndtr = unheard(ndtr)
 for _name in approximations.__all__:
-    setattr(namespace.special, _name, getattr(approximations, _name))
-namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
-namespace.times_windows, namespace.spread_windows = windows.times_windows, windows.spread_windows
-namespace.weigh_windows = windows.weigh_windows
-namespace.batch_last = windows.batch_last
+    setattr(namespace.special, _name, unheard(getattr(approximations, _name)))
+for _name in ("windows", "unwindows", "times_windows", "spread_windows", "weigh_windows", "batch_last"):
+    setattr(namespace, _name, getattr(windows, _name))
 NUMPY = register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True, host=True,
                  to_host=lambda array: array)  # fmt: skip

@@ -91,7 +91,7 @@ def _gamma_cdf_slope(xp: Any, g: Any, concentration: Any, x: Any) -> Any:
     return xp.where(inside, -g * _gamma_flow(xp, concentration, t) * _gamma_density(xp, concentration, t), xp.zero(x))
 
 
-@op(kind="elementwise", node="GammaCdfBackward0")
+@op(direct=True, kind="elementwise", node="GammaCdfBackward0")
 def gamma_cdf(xp, concentration, x):
     """The distribution function of Gamma(concentration, 1) at x, `igamma`, with both derivatives."""
     return igamma(concentration, x)
@@ -103,7 +103,7 @@ gamma_cdf.vjp(
 )
 
 
-@op(kind="elementwise", node="VonMisesBackward0")
+@op(direct=True, kind="elementwise", node="VonMisesBackward0")
 def angle_draw(xp, concentration, draw):
     """``draw``, an angle drawn from the von Mises distribution around 0, which moves with the concentration.
 
@@ -115,7 +115,7 @@ def angle_draw(xp, concentration, draw):
 angle_draw.vjp(concentration=lambda xp, g, concentration, out: g * _angle_flow(xp, concentration, out))
 
 
-@op(kind="elementwise", node="StandardGammaBackward0")
+@op(direct=True, kind="elementwise", node="StandardGammaBackward0")
 def gamma_draw(xp, concentration, draw):
     """``draw``, a number drawn from Gamma(concentration, 1), which moves with the concentration as its quantile does.
 
@@ -124,7 +124,7 @@ def gamma_draw(xp, concentration, draw):
     return draw * xp.ones_like(concentration)
 
 
-@op(node="DirichletBackward0")
+@op(direct=True, node="DirichletBackward0")
 def dirichlet_draw(xp, concentration, draw):
     """``draw``, drawn from Dirichlet(concentration) along the last axis; it moves with each concentration.
 

@@ -75,7 +75,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False, r
     operation is ``floating``: computes in floating point. ``reflected``: computes op(y, x), for a number y.
     """
     bind = _compiled(2, None, not floating, op.kind == "elementwise", bool(op.rules), False, True, reflected)
-    return _named(bind(op, _formula(op), slow, _FLOATS if floating else _WHOLE), op)
+    return _named(bind(op, op.unheard, slow, _FLOATS if floating else _WHOLE), op)
 
 
 def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
@@ -84,7 +84,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `general`.
     """
     bind = _compiled(1, None, False, False, bool(op.rules), False)
-    return _named(bind(op, _formula(op), slow or (lambda x: general(op, (x,), {}))), op)
+    return _named(bind(op, op.unheard, slow or (lambda x: general(op, (x,), {}))), op)
 
 
 def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
@@ -93,7 +93,7 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
     if found is None:
         bind = _compiled(inputs, op.static, True, op.kind == "elementwise", bool(op.rules), op.kind == "view",
                          variadic=op.variadic, rows=op.rows)  # fmt: skip
-        found = op.ways[inputs] = bind(op, _formula(op), lambda *given: general(op, given[:-1], given[-1]))
+        found = op.ways[inputs] = bind(op, op.unheard, lambda *given: general(op, given[:-1], given[-1]))
     return found
 
 
@@ -114,7 +114,7 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
 
 def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
     """The callable ``f(tensors, static)`` of an operation of any number of tensors and nothing else, made once."""
-    formula = _formula(op)
+    formula = op.unheard
     records: dict[tuple[bool, ...], Callable[..., Any]] = {}
 
     def call(inputs: Sequence[Any], static: dict[str, Any]) -> Any:
@@ -151,10 +151,6 @@ def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
     plain = not op.several and op.kind not in ("elementwise", "view")
     op.ways[0] = found = _named(call, op) if plain else functools.partial(general, op)
     return found
-
-
-def _formula(op: Op) -> Callable[..., Any]:
-    return op.unheard if op.direct else functools.partial(quietly, op.forward)
 
 
 def _recorded_as(op: Op, records: list[Any], case: int, inputs: int) -> Any:

@@ -270,10 +270,9 @@ def reaches(roots: Iterable[Node], before: int) -> bool:
     for node in found:  # which grows
         if node._seq < before:
             return True
-        for target in node._next:
-            if target not in seen:
-                seen.add(target)
-                found.append(target)
+        fresh = [target for target in node._next if target not in seen]
+        seen.update(fresh)
+        found += fresh
     return False
 
 

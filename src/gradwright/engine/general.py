@@ -18,7 +18,7 @@ from gradwright.backends.generic import HERE
 from gradwright.base import dtypes
 from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import LevelArray, innermost
+from gradwright.engine.levels import innermost, over
 from gradwright.engine.memory import shares, shows, writable
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
@@ -66,15 +66,14 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     level = None
     if others:
         level = innermost(inputs, arrays)
-        for x in inputs:  # those that were settled may have got a history
-            needs = needs or x._node is not None
+        needs = any(x._node is not None for x in inputs)
     xp = backends.common(op.name, arrays).xp if others and level is None else _NUMPY
     try:
         if level is not None and not mode.watches:
             result = level.read(op, inputs, static)
         elif level is not None:
             result = seen(op.name, (*arrays, *static.values()), partial(level.read, op, inputs, static))
-        elif op.direct and xp is _NUMPY and not mode.watches:
+        elif xp is _NUMPY and not mode.watches:
             result = op.unheard(xp, *arrays, **static)
         else:
             result = computed(op, xp, *arrays, **static)
@@ -83,13 +82,9 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:
-        own = (op.forward.__module__ or "").startswith("gradwright.")  # whose failures are all in what is said of them
-        raise explained(op, inputs, static, e) from (None if own else e)
-    out: Any
-    if op.several:
-        out = [wrap(r, None, r.tensor._counter if isinstance(r, LevelArray) else None) for r in result]
-    else:  # over what a level has made it counts writes with the tensor outside
-        out = wrap(result, None, result.tensor._counter if isinstance(result, LevelArray) else None)
+        raise explained(op, inputs, static, e) from (None if op.direct else e)
+    hold = wrap if level is None else over
+    out: Any = [hold(r) for r in result] if op.several else hold(result)
     if op.kind == "view":
         for k, o in enumerate(out if op.several else (out,)):
             which = (k,) * op.several

@@ -148,10 +148,7 @@ class LevelArray:
     @property
     def plain(self) -> Any:
         """The array of a library below all levels."""
-        array = self.tensor.array
-        while isinstance(array, LevelArray):
-            array = array.tensor.array
-        return array
+        return below(self.tensor.array)
 
     @property
     def device(self) -> Any:
@@ -286,11 +283,14 @@ for _name in _TWO:
     setattr(LevelArray, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))
 
 
+def over(array: Any) -> Any:
+    """A tensor over what a level has made; it counts writes with the tensor outside, if they show the same memory."""
+    return wrap(array, None, array.tensor._counter if isinstance(array, LevelArray) else None)
+
+
 def below(array: Any) -> Any:
     """An array of a library below all levels: this one, or what it is made of."""
-    while isinstance(array, LevelArray):
-        array = array.tensor.array
-    return array
+    return array.plain if isinstance(array, LevelArray) else array
 
 
 def current(array: Any) -> Any:

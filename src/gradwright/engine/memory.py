@@ -139,7 +139,7 @@ def shows(t: Any, x: Any, op: Any, static: dict[str, Any], *which: int) -> bool:
     if not shares(layout, part.layout):
         return False
     whole = part.memory.array
-    if op.name == "restride" and whole.dtype == x.array.dtype:  # which may show what x does not
+    if op.reaches and whole.dtype == x.array.dtype:
         source = whole.shape, tuple(prod(whole.shape[k + 1 :]) for k in range(whole.ndim)), 0
         steps: tuple[Any, ...] = (), (op, {**static, "source": source})
         t.array = read(whole, steps)

@@ -22,7 +22,7 @@ def return_type(name: str, *fields: str) -> Any:
     return type(name, (namedtuple(name, fields),), {"__slots__": (), "__repr__": text, "__doc__": ", ".join(fields)})
 
 
-@op(complex="general")
+@op(direct=True, complex="general")
 def _opaque(xp: Any, x: Any, result: Any) -> Any:
     """``result``, whatever x is."""
     return result

@@ -48,37 +48,37 @@ def _divisor(xp, x):
     return xp.where(x == 0, xp.ones_like(x), x)
 
 
-@op(complex="general")
+@op(direct=True, complex="general")
 def apart(xp, values, *, used, of):
     """The values. LinAlgError if one whose vectors are ``used`` (a function that says which) equals another."""
     return xp.linalg.apart(values, used=used, of=of)
 
 
-@op(complex="general")
+@op(direct=True, complex="general")
 def level(xp, slopes, values, *, of):
     """The cotangents of values. GradientWarning if those of equal ones differ."""
     return xp.linalg.level(slopes, values, of=of)
 
 
-@op(complex="general")
+@op(direct=True, complex="general")
 def independent(xp, vectors, values, *, of):
     """The vectors. LinAlgError if those of equal values are dependent."""
     return xp.linalg.independent(vectors, values, of=of)
 
 
-@op(complex="general")
+@op(direct=True, complex="general")
 def turnable(xp, vectors, slopes):
     """The cotangents of vectors that may be any basis of a space. LinAlgError if they tell one basis from another."""
     return xp.linalg.turnable(vectors, slopes)
 
 
-@op(complex="general")
+@op(direct=True, complex="general")
 def unphased(xp, slopes, turn, *, of):
     """The cotangents of complex vectors. LinAlgError if the loss changes as their phases turn, at rates ``turn``."""
     return xp.linalg.unphased(slopes, turn, of=of)
 
 
-@op(complex="general")
+@op(direct=True, complex="general")
 def full_rank(xp, triangle):
     """The triangle. LinAlgError if it is singular."""
     return xp.linalg.full_rank(triangle)
@@ -92,7 +92,7 @@ turnable.vjp(vectors=lambda xp, g: None, slopes=lambda xp, g: g)
 unphased.vjp(slopes=lambda xp, g: g, turn=lambda xp, g: None)
 
 
-@op(complex="general", node="LinalgCholeskyExBackward0")
+@op(direct=True, complex="general", node="LinalgCholeskyExBackward0")
 def cholesky(xp, x, *, upper=False, check=True):
     """The triangle l of a positive-definite x = l l^H; if ``upper``, its adjoint, from the upper triangle of x.
 
@@ -114,7 +114,7 @@ def _cholesky_slope(xp, g, out, upper):
 cholesky.vjp(x=_cholesky_slope)
 
 
-@op(complex="holomorphic", several=True, node="LinalgLuFactorExBackward0", samples=_ANY)
+@op(direct=True, complex="holomorphic", several=True, node="LinalgLuFactorExBackward0", samples=_ANY)
 def lu_factor(xp, x):
     """x = p l u packed as l - 1 + u, LAPACK's row swaps (from 1), and the rows of l u that make x."""
     return list(xp.linalg.lu_factor(x))
@@ -176,7 +176,7 @@ def _qr_slope(xp, g, x_shape, out, mode):
 qr.vjp(x=_qr_slope)
 
 
-@op(complex="general", several=True, node="LinalgEighBackward0")
+@op(direct=True, complex="general", several=True, node="LinalgEighBackward0")
 def eigh(xp, x, *, uplo="L"):
     """Eigenvalues l in ascending order and eigenvectors v, as columns, of Hermitian x: x v = v diag(l).
 
@@ -199,7 +199,7 @@ def _eigh_slope(xp, g, out, reached):
 eigh.vjp(x=_eigh_slope)
 
 
-@op(complex="general", node="LinalgEigvalshBackward0")
+@op(direct=True, complex="general", node="LinalgEigvalshBackward0")
 def eigvalsh(xp, x, *, uplo="L"):
     """Eigenvalues of Hermitian x in ascending order, dx = v diag(g) v^H."""
     return xp.linalg.eigvalsh(x, uplo=uplo)
@@ -214,7 +214,7 @@ def _eigvalsh_slope(xp, g, x, uplo):
 eigvalsh.vjp(x=_eigvalsh_slope)
 
 
-@op(complex="general", several=True, node="LinalgEigBackward0")
+@op(direct=True, complex="general", several=True, node="LinalgEigBackward0")
 def eig(xp, x):
     """Complex eigenvalues l and eigenvectors v of length 1, as columns: x v = v diag(l).
 
@@ -246,7 +246,7 @@ def _of_eigenvalues(xp, g, x, values, vectors):
 eig.vjp(x=_eig_slope)
 
 
-@op(complex="general", node="LinalgEigvalsBackward0")
+@op(direct=True, complex="general", node="LinalgEigvalsBackward0")
 def eigvals(xp, x):
     """Complex eigenvalues, dx = v^-H diag(g) v^H."""
     return xp.linalg.eigvals(x)
@@ -259,7 +259,7 @@ def _eigvals_slope(xp, g, x):
 eigvals.vjp(x=_eigvals_slope)
 
 
-@op(complex="general", several=True, node="LinalgSvdBackward0", samples=_ANY)
+@op(direct=True, complex="general", several=True, node="LinalgSvdBackward0", samples=_ANY)
 def svd(xp, x, *, full_matrices=False):
     """x = u diag(s) v^H: singular values in descending order, left vectors as columns of u, right ones as rows of v^H.
 
@@ -341,13 +341,13 @@ def _svdvals_slope(xp, g, x):
 svdvals.vjp(x=_svdvals_slope)
 
 
-@op(several=True, complex="general", node="LinalgLdlFactorExBackward0")
+@op(direct=True, several=True, complex="general", node="LinalgLdlFactorExBackward0")
 def ldl_factor(xp, x, *, hermitian):
     """x = l d l^T (l^H if ``hermitian``) packed in one, LAPACK's pivots, 0 or the first zero of d. No derivative."""
     return list(xp.linalg.ldl_factor(x, hermitian=hermitian))
 
 
-@op(complex="general", node="LinalgLdlSolveBackward0")
+@op(direct=True, complex="general", node="LinalgLdlSolveBackward0")
 def ldl_solve(xp, x, pivots, y, *, hermitian):
     """The solution z of a z = y from `ldl_factor`'s result. No derivative."""
     return xp.linalg.ldl_solve(x, pivots, y, hermitian=hermitian)

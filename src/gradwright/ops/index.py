@@ -54,6 +54,7 @@ def _read(g, places, key):
     return at(g, *places, key=key) if places else index(g, key=key)
 
 
+index.unview = lambda xp, x, value, key: xp.put(x, value, key=key)
 index.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
 at.vjp(x=lambda xp, g, x_shape, places, key: unindex(g, *places, shape=x_shape, key=key))
 unindex.vjp(x=lambda xp, g, places, key: _read(g, places, key))
@@ -121,7 +122,7 @@ _LAYOUTS = [
 ]
 
 
-@builtin(kind="view", node="AsStridedBackward0", samples=_LAYOUTS)
+@builtin(kind="view", node="AsStridedBackward0", reaches=True, samples=_LAYOUTS)
 def restride(xp, x, *, source, target):
     """Memory that ``x`` lays out as ``source``, read as ``target``: both a shape, a stride an axis, where it starts.
 

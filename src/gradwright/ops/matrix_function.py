@@ -21,7 +21,7 @@ _THREE = ((0.5 - 0.15**0.5, 5 / 18), (0.5, 8 / 18), (0.5 + 0.15**0.5, 5 / 18))
 """Places and weights of Gauss's rules on [0, 1]."""
 
 
-@op(complex="general", node="MatrixFunctionBackward0")
+@op(direct=True, complex="general", node="MatrixFunctionBackward0")
 def matrix_function(xp, x, *matrices, f):
     """f(x) of Hermitian x; with ``matrices`` a, b v y v^H, y_ij = sum_k f[l_i, l_k, l_j] (v^H a v)_ik (v^H b v)_kj.
 

@@ -186,7 +186,7 @@ def relu(xp, x):
 relu.vjp(x=lambda xp, g, out: unless(xp, out <= 0, g))  # at NaN: g
 
 
-@op(kind="elementwise", complex="general", moves=True, samples=[Sample(A(3, 4), A(3, 4))])
+@op(direct=True, kind="elementwise", complex="general", moves=True, samples=[Sample(A(3, 4), A(3, 4))])
 def switched(xp, y, x):
     """y, which x enters only by comparisons: slope 1 in y, 0 in x."""
     return y

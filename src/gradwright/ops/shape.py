@@ -30,6 +30,7 @@ def permute_dims(xp, x, *, axes):
 
 
 permute_dims.vjp(x=lambda xp, g, axes: xp.permute_dims(g, _inverse(axes)))
+permute_dims.unview = lambda xp, x, value, axes: xp.permute_dims(value, _inverse(axes))
 
 
 @builtin(
@@ -78,6 +79,9 @@ def squeeze(xp, x, *, axis):
 
 
 squeeze.vjp(x=lambda xp, g, x_shape: xp.reshape(g, x_shape))
+
+for _folded in (reshape, expand_dims, squeeze):
+    _folded.unview = lambda xp, x, value, **static: xp.reshape(value, x.shape)
 
 
 @builtin(
@@ -270,6 +274,7 @@ def alias(xp, x):
 
 
 alias.vjp(x=lambda xp, g: g)
+alias.unview = lambda xp, x, value: value
 
 
 @builtin(

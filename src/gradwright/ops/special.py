@@ -175,7 +175,7 @@ xlog1py.vjp(
 @builtin(kind="elementwise", node="SpecialEntrBackward0", samples=_POSITIVE)
 def entr(xp, x):
     """-x log x, dy/dx = -1 - log x; 0 at 0, -inf below."""
-    return xp.where(x < 0, xp.ones_like(x) * -math.inf, -xlogy.forward(xp, x, x))
+    return xp.where(x < 0, xp.ones_like(x) * -math.inf, -unless(xp, x == 0, x * xp.log(x)))
 
 
 entr.vjp(x=lambda xp, g, x: g * (-1 - xp.log(x)))

@@ -6,28 +6,51 @@ small operation (see `gradwright.backends.quiet`). Where the interpreter does no
 
 from __future__ import annotations
 
+import builtins
 import warnings
-from collections.abc import Callable
-from types import FunctionType
+from collections.abc import Callable, Iterator
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-_unnamed: dict[int, dict[str, Any]] = {}
 
+def unheard(f: Callable[..., Any], made: dict[Any, Callable[..., Any]] | None = None) -> Callable[..., Any]:
+    """``f`` where its module has no name, and so the functions that it calls by names of its own; what they mean now.
 
-def unheard(f: Callable[..., Any]) -> Callable[..., Any]:
-    """``f`` in a copy of its module that has no name, and so gradwright's functions under it that it calls."""
-    scope = f.__globals__
-    unnamed = _unnamed.get(id(scope))
-    if unnamed is None:
-        unnamed = _unnamed[id(scope)] = {**scope, "__name__": None}
-        for name, value in scope.items():
-            if type(value) is FunctionType and value.__module__.startswith("gradwright."):
-                unnamed[name] = unheard(value)
-    silent = FunctionType(f.__code__, unnamed, f.__name__, f.__defaults__, f.__closure__)
-    silent.__kwdefaults__ = f.__kwdefaults__
+    ``made`` are those that are so already.
+    """
+    made = {} if made is None else made
+    if f in made or not isinstance(f, FunctionType):
+        return made.get(f, f)
+    scope: dict[str, Any] = {"__name__": None, "__builtins__": builtins}
+    cells = tuple(CellType() for _ in f.__closure__ or ())
+    made[f] = silent = FunctionType(f.__code__, scope, f.__name__, f.__defaults__, cells)
+    silent.__kwdefaults__, silent.__doc__ = f.__kwdefaults__, f.__doc__
+
+    def meant(value: Any) -> Any:
+        return unheard(value, made) if isinstance(value, FunctionType) else value
+
+    scope |= {name: meant(f.__globals__[name]) for name in names(f.__code__) if name in f.__globals__}
+    for cell, own in zip(cells, f.__closure__ or (), strict=True):
+        cell.cell_contents = meant(own.cell_contents)
     return silent
+
+
+def names(code: CodeType) -> Iterator[str]:
+    """What code, and the functions within it, call by a name that is not their own: globals and attributes."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names(constant)
+
+
+def calls_ufuncs(f: Callable[..., Any]) -> bool:
+    """Whether all that a formula calls, but for operators, are NumPy's ufuncs, and nothing else can change under it."""
+    called = set(names(f.__code__))
+    return not f.__closure__ and not called & f.__globals__.keys() and all(
+        isinstance(getattr(np, name, None), np.ufunc) for name in called
+    )
 
 
 def drops_warnings() -> bool:
