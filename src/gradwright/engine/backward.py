@@ -270,9 +270,10 @@ def reaches(roots: Iterable[Node], before: int) -> bool:
     for node in found:  # which grows
         if node._seq < before:
             return True
-        fresh = [target for target in node._next if target not in seen]
-        seen.update(fresh)
-        found += fresh
+        for target in node._next:
+            if target not in seen:
+                seen.add(target)
+                found.append(target)
     return False
 
 

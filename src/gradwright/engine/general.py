@@ -18,7 +18,7 @@ from gradwright.backends.generic import HERE
 from gradwright.base import dtypes
 from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import innermost, over
+from gradwright.engine.levels import LevelArray, innermost
 from gradwright.engine.memory import shares, shows, writable
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
@@ -66,7 +66,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     level = None
     if others:
         level = innermost(inputs, arrays)
-        needs = any(x._node is not None for x in inputs)
+        for x in inputs:  # those that were settled may have got a history
+            needs = needs or x._node is not None
     xp = backends.common(op.name, arrays).xp if others and level is None else _NUMPY
     try:
         if level is not None and not mode.watches:
@@ -83,8 +84,11 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:
         raise explained(op, inputs, static, e) from (None if op.direct else e)
-    hold = wrap if level is None else over
-    out: Any = [hold(r) for r in result] if op.several else hold(result)
+    out: Any
+    if op.several:
+        out = [wrap(r, None, r.tensor._counter if isinstance(r, LevelArray) else None) for r in result]
+    else:  # over what a level has made it counts writes with the tensor outside
+        out = wrap(result, None, result.tensor._counter if isinstance(result, LevelArray) else None)
     if op.kind == "view":
         for k, o in enumerate(out if op.several else (out,)):
             which = (k,) * op.several

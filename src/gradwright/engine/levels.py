@@ -148,7 +148,10 @@ class LevelArray:
     @property
     def plain(self) -> Any:
         """The array of a library below all levels."""
-        return below(self.tensor.array)
+        array = self.tensor.array
+        while isinstance(array, LevelArray):
+            array = array.tensor.array
+        return array
 
     @property
     def device(self) -> Any:
@@ -283,14 +286,11 @@ for _name in _TWO:
     setattr(LevelArray, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))
 
 
-def over(array: Any) -> Any:
-    """A tensor over what a level has made; it counts writes with the tensor outside, if they show the same memory."""
-    return wrap(array, None, array.tensor._counter if isinstance(array, LevelArray) else None)
-
-
 def below(array: Any) -> Any:
     """An array of a library below all levels: this one, or what it is made of."""
-    return array.plain if isinstance(array, LevelArray) else array
+    while isinstance(array, LevelArray):
+        array = array.tensor.array
+    return array
 
 
 def current(array: Any) -> Any:

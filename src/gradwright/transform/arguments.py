@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradwright.base import dtypes
@@ -11,12 +12,24 @@ from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import LevelArray, settle
 from gradwright.engine.view import refresh
-from gradwright.function.contract.trees import TreeSpec, named, tree_flatten, tree_leaves_with_path
+from gradwright.function.contract.trees import (
+    TreeSpec,
+    broadcast_to_and_flatten,
+    named,
+    tree_flatten,
+    tree_leaves_with_path,
+    treespec_leaf,
+)
 
 
 def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree, in which dataclasses are nodes, and what remains of it."""
-    return tree_flatten(tree, open_dataclasses=True)
+    return ([tree], LEAF) if isinstance(tree, TensorBase) else tree_flatten(tree, open_dataclasses=True)
+
+
+LEAF = treespec_leaf()
+spread = partial(broadcast_to_and_flatten, open_dataclasses=True)
+"""For each leaf of a spec what another tree has there or above; None if that does not fit."""
 
 
 def paths(tree: Any, name: str) -> list[str]:
@@ -88,8 +101,10 @@ class Inputs:
     def with_leaves(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments, with other tensors in the place of those."""
         made = self.spec.unflatten(leaves)
-        given = dict(zip(self._which, (made,) if self._one else made, strict=True))
-        return tuple([given.get(i, x) for i, x in enumerate(self._args)])
+        args = list(self._args)
+        for i, x in zip(self._which, (made,) if self._one else made, strict=True):
+            args[i] = x
+        return tuple(args)
 
 
 def differentiable(t: Any) -> bool:

@@ -107,9 +107,12 @@ class Batches(Level):
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of batches, and of tensors that are the same for all examples."""
         self.began = ticket()
-        arrays = [x.array for x in inputs]
-        which = [a.__class__ is Batch and a.level is self for a in arrays]
-        xs = [a.tensor if b else self.without(x) for x, a, b in zip(inputs, arrays, which, strict=True)]
+        xs, which = [], []
+        for x in inputs:
+            array = x.array
+            mine = array.__class__ is Batch and array.level is self
+            xs.append(array.tensor if mine else self.without(x))
+            which.append(mine)
         out = self.outside(batched, op, xs, which, static, self)
         return [Batch(self, o) for o in out] if op.several else Batch(self, out)
 
@@ -147,6 +150,8 @@ class Batches(Level):
 
         Returns where the first of them was written to; "" if there is none but those ``kept``, or viewed there.
         """
+        if not self._promoted:
+            return ""
         tensors = [t for t in kept if isinstance(t, TensorBase)]
         own = {id(t) for t in tensors} | {id(t._view.base) for t in tensors if t._view is not None}
         found = ""

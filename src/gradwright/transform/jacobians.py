@@ -84,7 +84,7 @@ def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[A
             return [apply(stack, column, {"axis": 0}) for column in zip(*rows, strict=True)]
         return [first_of(level, t) for t in found]
 
-    follows = pulled.leads and now().records
+    follows = pulled.leads() and now().records
     made: list[Any] = inside(partial(recording, follows), resumed, run)
     return [pulled.outward(t) for t in made] if follows else made
 

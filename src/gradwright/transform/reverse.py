@@ -46,7 +46,6 @@ class Pulled:
     Attributes:
         out: what it returned, with the tensors of the inside; ``aux`` what besides, if ``has_aux``.
         follows: whether what it returned, or its derivatives, may have a history from outside.
-        leads: the same, with what levels keep by themselves.
     """
 
     def __init__(self, api: str, func: Callable[..., Any], inputs: Inputs, kwargs: dict[str, Any],
@@ -54,8 +53,7 @@ class Pulled:
         self._start = ticket()
         self._inputs = inputs
         own = [self._inner(api, inputs, k) for k in range(len(inputs.leaves))]
-        self._edges = [GradientEdge(x._node, 0) for x in own]
-        self._own = {x._node for x in own}
+        self._own = {x._node: GradientEdge(x._node, 0) for x in own}
         self.out: Any = settled(inside(_record, _left, func, *inputs.with_leaves(own), **kwargs))
         for node in self._own:
             if type(node) is AccumulateGrad:
@@ -63,9 +61,14 @@ class Pulled:
         self.aux: Any = None
         if has_aux:
             self.out, self.aux = with_aux(api, self.out)
-        nodes = [t._node for t in flatten(self.out)[0] if isinstance(t, TensorBase) and t._node is not None]
-        self.follows = _from_outside(nodes)
-        self.leads = self.follows or (now().level is not None and _from_outside(nodes, keeps=False))
+        self.follows = _from_outside(self._nodes())
+
+    def leads(self) -> bool:
+        """Whether what it returned, or its derivatives, may have a history from outside, by a level's keeping, too."""
+        return self.follows or (now().level is not None and _from_outside(self._nodes(), keeps=False))
+
+    def _nodes(self) -> list[Any]:
+        return [t._node for t in flatten(self.out)[0] if isinstance(t, TensorBase) and t._node is not None]
 
     def _inner(self, api: str, inputs: Inputs, k: int) -> Any:
         """A tensor over the memory of an input, with a history that begins here, or goes on outside from here."""
@@ -108,14 +111,12 @@ class Pulled:
             follows = self.follows or any(c._node is not None for c in cotangents or ())
         if create_graph is None:
             create_graph = follows and now().records
-        if cotangents is None:
-            given = [(t, None) for t in outs if t._node is not None]
-        else:
-            given = [(t, c) for t, c in zip(outs, cotangents, strict=True) if t._node is not None]
-        found: Sequence[Any] = [None] * len(self._edges)
+        pairs = zip(outs, cotangents or [None] * len(outs), strict=True)
+        given = [(t, c) for t, c in pairs if t._node is not None]
+        found: Sequence[Any] = [None] * len(self._own)
         if given:
-            found = calls.grad([t for t, _ in given], self._edges, [c for _, c in given], retain_graph, create_graph,
-                               allow_unused=True)  # fmt: skip
+            roots, seeds = zip(*given, strict=True)
+            found = calls.grad(roots, self._own.values(), seeds, retain_graph, create_graph, allow_unused=True)
         return [zeros(x) if g is None else self.outward(g) if level is not None or create_graph else g
                 for x, g in zip(self._inputs.leaves, found, strict=True)]  # fmt: skip
 

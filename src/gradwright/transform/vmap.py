@@ -9,16 +9,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
-from gradwright.function.contract.trees import (
-    TreeSpec,
-    broadcast_to_and_flatten,
-    named,
-    tree_flatten,
-    tree_leaves_with_path,
-    tree_structure,
-)
+from gradwright.function.contract.trees import TreeSpec
 from gradwright.ops.shape import concat, permute_dims
-from gradwright.transform.arguments import settled
+from gradwright.transform.arguments import flatten, path_of, settled, spread
 from gradwright.transform.batch import Batches, refuse
 from gradwright.transform.draws import plan
 
@@ -62,7 +55,7 @@ def vmap(func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: 
 
     @functools.wraps(func, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if out_dims.__class__ is not int and not all(map(_is_dim, _leaves(out_dims))):
+        if out_dims.__class__ is not int and not all(map(_is_dim, flatten(out_dims)[0])):
             raise ValueError(
                 f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of "
                 "ints representing where in the outputs the vmapped dimension should appear."
@@ -94,10 +87,6 @@ def _is_dim(value: Any) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def _leaves(value: Any) -> list[Any]:
-    return tree_flatten(value, open_dataclasses=True)[0]
-
-
 def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], TreeSpec, list[int | None], int]:
     """All inputs, their tree, the dim along which each is mapped, and how many examples there are; checked."""
     asked = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
@@ -111,12 +100,12 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], 
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
-    leaves, spec = tree_flatten(args, open_dataclasses=True)
-    dims = broadcast_to_and_flatten(in_dims, spec, open_dataclasses=True)
+    leaves, spec = flatten(args)
+    dims: Any = [in_dims] * len(leaves) if in_dims.__class__ is int else spread(in_dims, spec)
     if dims is None:
         raise ValueError(
             f"{asked}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{tree_structure(in_dims, open_dataclasses=True)} but inputs has structure {spec}."
+            f"{flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     sizes = set()
     for i, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
@@ -125,36 +114,32 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], 
         if not _is_dim(dim):
             raise ValueError(
                 f"{asked}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None. "
-                f"The input is {_path(args, i)}."
+                f"The input is {path_of(args, 'inputs', i)}."
             )
         if not isinstance(x, TensorBase):
             raise ValueError(
                 f"{asked}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over "
-                f"non-Tensor arguments, please use None as the respective in_dim. The input is {_path(args, i)}."
+                "non-Tensor arguments, please use None as the respective in_dim. The input is "
+                f"{path_of(args, 'inputs', i)}."
             )
         n = x.array.ndim
         if not -n <= dim < n:
             raise ValueError(
                 f"{asked}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
-                f"in_dim to satisfy -{n} <= in_dim < {n}. The input is {_path(args, i)}."
+                f"in_dim to satisfy -{n} <= in_dim < {n}. The input is {path_of(args, 'inputs', i)}."
             )
         dims[i] = dim % n
         sizes.add(x.array.shape[dim])
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(sizes) > 1:
-        found = [(x.array.shape[d], _path(args, i))
+        found = [(x.array.shape[d], path_of(args, 'inputs', i))
                  for i, (x, d) in enumerate(zip(leaves, dims, strict=True)) if d is not None]  # fmt: skip
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{[n for n, _ in found]} for the mapped dimension: {', '.join(f'{n} of {path}' for n, path in found)}"
         )
     return leaves, spec, dims, sizes.pop()
-
-
-def _path(value: Any, number: int, name: str = "inputs") -> str:
-    """What to call a leaf of the inputs."""
-    return named(name, tree_leaves_with_path(value, open_dataclasses=True)[number][0])
 
 
 def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dims: Sequence[int | None], size: int,
@@ -206,20 +191,19 @@ def _dims_of_outputs(name: str, out_dims: Any, out: Any) -> list[Any]:
     """The dim for each result."""
     if isinstance(out, TensorBase) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    spec = tree_structure(out, open_dataclasses=True)
-    dims = broadcast_to_and_flatten(out_dims, spec, open_dataclasses=True)
+    spec = flatten(out)[1]
+    dims = spread(out_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
-            f"`outputs`. out_dims has structure {tree_structure(out_dims, open_dataclasses=True)} but outputs has "
-            f"structure {spec}."
+            f"`outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return dims
 
 
 def _out(level: Batches, name: str, out: Any, out_dims: Any) -> Any:
     """The results as tensors outside, each with the batch where ``out_dims`` says."""
-    leaves, spec = tree_flatten(out, open_dataclasses=True)
+    leaves, spec = flatten(out)
     dims = [out_dims] * len(leaves) if out_dims.__class__ is int else _dims_of_outputs(name, out_dims, out)
     made: list[Any] = []
     for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
@@ -228,21 +212,21 @@ def _out(level: Batches, name: str, out: Any, out_dims: Any) -> Any:
             if is_batch:
                 raise ValueError(
                     f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None, as for "
-                    f"{_path(out, i, 'outputs')}"
+                    f"{path_of(out, 'outputs', i)}"
                 )
             made.append(t)
             continue
         if not isinstance(t, TensorBase):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(t)} for "
-                f"{_path(out, i, 'outputs')}. Did you mean to set out_dims= to None for output?"
+                f"{path_of(out, 'outputs', i)}. Did you mean to set out_dims= to None for output?"
             )
         if not is_batch:
             tensor = tensor.expand(level.size, *tensor.array.shape)
         n = tensor.array.ndim
         if not -n <= dim < n:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim}): "
-                             f"out_dims of vmap({name}, ...) for {_path(out, i, 'outputs')}")  # fmt: skip
+                             f"out_dims of vmap({name}, ...) for {path_of(out, 'outputs', i)}")  # fmt: skip
         made.append(moved(tensor, 0, dim))
     return spec.unflatten(made)
 
@@ -251,11 +235,11 @@ def _joined(outs: list[Any], out_dims: Any) -> Any:
     """The results of chunks, each joined along its dim."""
     dims = _dims_of_outputs("", out_dims, outs[0])
     made = []
-    for dim, chunks in zip(dims, zip(*map(_leaves, outs), strict=True), strict=True):
+    for dim, chunks in zip(dims, zip(*[flatten(out)[0] for out in outs], strict=True), strict=True):
         if dim is None:
             made.append(chunks[0])
             continue
         axis = dim % chunks[0].array.ndim
         ends = tuple(accumulate(chunk.array.shape[axis] for chunk in chunks))
         made.append(apply(concat, chunks, {"axis": axis, "ends": ends}))
-    return tree_structure(outs[0], open_dataclasses=True).unflatten(made)
+    return flatten(outs[0])[1].unflatten(made)

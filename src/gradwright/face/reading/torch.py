@@ -136,7 +136,10 @@ def unmasked(function: str, array: Any) -> Any:
 
 def _of_one_float(values: Sequence[Any]) -> list[Any] | None:
     """`operands` where that is quickly said: tensors of float32 or of float64, and small numbers; else None."""
-    first = next((v.array for v in values if isinstance(v, TensorBase)), None)
+    first = None
+    for v in values:
+        if first is None and isinstance(v, TensorBase):
+            first = v.array
     if first is None or not ((d := first.dtype) is dtypes.float32.dtype or d is dtypes.float64.dtype):
         return None
     numpy = isinstance(below(first), np.ndarray)

@@ -39,11 +39,10 @@ class TreeSpec:
     def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec]) -> None:
         self.type, self._context, self._children = type, context, children_specs
         self.num_children = len(children_specs)
-        if type is None:
-            self.num_nodes = self.num_leaves = 1
-        else:
-            self.num_nodes = 1 + sum([child.num_nodes for child in children_specs])
-            self.num_leaves = sum([child.num_leaves for child in children_specs])
+        self.num_nodes, self.num_leaves = 1, int(type is None)
+        for child in children_specs:
+            self.num_nodes += child.num_nodes
+            self.num_leaves += child.num_leaves
 
     @property
     def context(self) -> Any:
@@ -93,7 +92,7 @@ class TreeSpec:
                 f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
                 f"holds {self.num_leaves} items ({self})."
             )
-        return _made(self, iter(leaves))
+        return leaves[0] if self.type is None else _made(self, iter(leaves))
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """What ``tree`` has in the place of each leaf: of dictionaries by their keys, in this one's order.

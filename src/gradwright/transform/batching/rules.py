@@ -81,7 +81,7 @@ def rule(*ops: str | Op) -> Callable[[Rule], Rule]:
 def batched(op: Op, xs: list[Any], which: Sequence[bool], static: dict[str, Any], level: Any) -> Any:
     """What ``op`` makes of these tensors for each example; ``which`` of them have the batch as their first dim."""
     found = RULES.get(op.forward)
-    if found is None and op.kind == "elementwise" and _are_lined_up(xs, which):
+    if found is None and op.kind == "elementwise" and (len(xs) == 1 or _are_lined_up(xs, which)):
         return apply(op, xs, static)
     call = Call(op, xs, which, op.defaults | static, level)
     if found is None:
@@ -108,8 +108,16 @@ def padded(x: Any, count: int) -> Any:
 
 def _are_lined_up(xs: Sequence[Any], which: Sequence[bool]) -> bool:
     """Whether the batch comes before all dims as it is: `elementwise` then has nothing to do."""
-    own = {x.array.ndim for x, b in zip(xs, which, strict=True) if b}
-    return len(own) == 1 and all(b or x.array.ndim < max(own) for x, b in zip(xs, which, strict=True))
+    own = alone = -1
+    for x, b in zip(xs, which, strict=True):
+        n = x.array.ndim
+        if not b:
+            alone = max(alone, n)
+        elif own not in (-1, n):
+            return False
+        else:
+            own = n
+    return own > alone
 
 
 def elementwise(call: Call) -> Any:
