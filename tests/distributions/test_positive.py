@@ -20,6 +20,9 @@ from tests.distributions.laws import compare, t
     (D.GeneralizedPareto(t(0.3), 2.0, 0.2), stats.genpareto(0.2, 0.3, 2)),
     (D.GeneralizedPareto(t(0.3), 2.0, -0.5), stats.genpareto(-0.5, 0.3, 2)),
     (D.GeneralizedPareto(t(0.3), 2.0, 0.0), stats.genpareto(0.0, 0.3, 2)),
+    (D.Gamma(t(0.7), 2.0), stats.gamma(0.7, scale=0.5)), (D.Chi2(t(3.0)), stats.chi2(3)),
+    (D.InverseGamma(t(4.5), 2.0), stats.invgamma(4.5, scale=2)), (D.StudentT(t(5.0), 0.3, 2.0), stats.t(5, 0.3, 2)),
+    (D.FisherSnedecor(t(3.0), 9.0), stats.f(3, 9)),
 ])  # fmt: skip
 def test_scipys_laws(ours: Any, law: Any) -> None:
     compare(ours, law)
@@ -42,6 +45,11 @@ def test_kumaraswamy_by_integrals() -> None:
 def test_moments_that_do_not_exist() -> None:
     assert D.Pareto(1.0, 1.0).mean.item() == D.Pareto(1.0, 2.0).variance.item() == math.inf
     assert D.GeneralizedPareto(0.0, 1.0, 1.0).mean.isnan()
+    assert D.StudentT(0.5).mean.isnan()
+    assert D.StudentT(gw.tensor([0.5, 1.5])).variance.tolist() == pytest.approx([math.nan, math.inf], nan_ok=True)
+    assert D.InverseGamma(1.0, 1.0).mean.item() == D.InverseGamma(2.0, 1.0).variance.item() == math.inf
+    assert D.FisherSnedecor(1.0, 2.0).mean.isnan()
+    assert D.FisherSnedecor(1.0, 4.0).variance.isnan()
 
 
 def test_supports() -> None:
@@ -61,3 +69,28 @@ def test_more_of_the_generalized_pareto() -> None:
     np.testing.assert_allclose(g.log_survival_function(x).exp().numpy(), 1 - g.cdf(x).numpy())
     c = gw.tensor(1e-12, dtype=gw.float64, requires_grad=True)
     assert gw.autograd.grad(D.GeneralizedPareto(0.0, 1.0, c).log_prob(x).sum(), c)[0].isfinite()
+
+
+def test_chi_squared_keeps_its_class_and_parameter() -> None:
+    c = D.Chi2(gw.tensor([3.0, 4.0])).expand((5, 2))
+    assert isinstance(c, D.Chi2)
+    assert c.df.tolist() == [[3, 4]] * 5
+    with pytest.raises(ValueError, match="parameter df"):
+        D.Chi2(-1.0)
+
+
+def test_the_distribution_function_has_all_derivatives() -> None:
+    """PyTorch's has none by the concentration."""
+    args = [t([0.4, 2.0, 30.0]).requires_grad_(), t([1.0, 0.5, 2.0]).requires_grad_(), t([0.1, 3.0, 14.0])]
+    assert gw.autograd.gradcheck(lambda a, b, x: D.Gamma(a, b).cdf(x), (*args[:2], args[2].requires_grad_()))
+    assert gw.autograd.gradgradcheck(lambda a, x: D.Gamma(a, 1.0).cdf(x), (args[0], args[2]))
+    at_zero = D.Gamma(args[0], 1.0).cdf(t([0.0, 0.0, 0.0]))
+    assert gw.autograd.grad(at_zero.sum(), args[0])[0].tolist() == [0, 0, 0]
+
+
+def test_small_shapes_do_not_underflow_to_zero() -> None:
+    a = gw.full((200,), 1e-3, requires_grad=True)
+    x = D.Gamma(a, 1.0).rsample()
+    assert x.min() > 0
+    (slope,) = gw.autograd.grad(x.log().sum(), a)
+    assert slope.isfinite().all()

@@ -44,7 +44,7 @@ def test_nothing_private_and_no_helper_is_public() -> None:
     assert not [name.path for name in NAMES if name.name.startswith("_") or inspect.ismodule(name.value)]
     assert {"gradwright.xp.exp", "gradwright.xp.e", "gradwright.xp.newaxis"} <= PATHS
     helpers = {"gradwright.xp.Any", "gradwright.xp.annotations", "gradwright.xp.table", "gradwright.nn.init.F",
-               "gradwright.distributions.relaxed.TYPE_CHECKING"}  # fmt: skip
+               "gradwright.distributions.shares.TYPE_CHECKING"}  # fmt: skip
     assert not helpers & PATHS
 
 

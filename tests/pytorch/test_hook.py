@@ -118,7 +118,7 @@ def test_out_of_memory_is_one_class(hook):
     ("import torch.distributions as dist", "dist", "gradwright.distributions"),
     ("from torch.distributions.kl import register_kl", "register_kl", "gradwright.distributions:register_kl"),
     ("from torch.distributions.relaxed_bernoulli import LogitRelaxedBernoulli", "LogitRelaxedBernoulli",
-     "gradwright.distributions.relaxed:LogitRelaxedBernoulli"),
+     "gradwright.distributions.shares:LogitRelaxedBernoulli"),
     ("from torch.distributions.utils import _standard_normal", "_standard_normal",
      "gradwright.distributions.draws:standard_normal"),
     ("from torch.distributions.utils import _sum_rightmost", "_sum_rightmost",

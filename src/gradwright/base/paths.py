@@ -46,7 +46,19 @@ PUBLIC = {
 }
 """Module paths that programs use, and the modules they are, with all that lies below them."""
 
+MERGED = {
+    "gradwright.distributions.composed": ["folded", "independent", "mixture", "transformed_distribution"],
+    "gradwright.distributions.continuous": ["location_scale", "normal", "von_mises"],
+    "gradwright.distributions.discrete": ["binary", "categorical"],
+    "gradwright.distributions.multivariate": ["matrices", "multivariate_normal"],
+    "gradwright.distributions.positive": ["gamma"],
+    "gradwright.distributions.shares": ["continuous_bernoulli", "dirichlet", "relaxed"],
+    "gradwright.distributions.transforms.transform": ["joined"],
+}
+"""Modules that hold what modules beside them held, by the names of those."""
+
 PICKLED = {
+    **{f"{new.rpartition('.')[0]}.{name}": new for new, names in MERGED.items() for name in names},
     "gradwright.contract.trees": "gradwright.function.contract.trees",
     "gradwright.methods.storage": "gradwright.face.methods.storage",
     "gradwright.nn.functional.adaptive_pool": "gradwright.nn.functional.pool",

@@ -159,19 +159,32 @@ def is_dependent(constraint: object) -> bool:
     return isinstance(constraint, _Dependent)
 
 
-class _IndependentConstraint(Constraint):
+class _OfBase(Constraint):
+    """What is made of a ``base_constraint``."""
+
+    base_constraint: Constraint
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+    event_dim = property(lambda self: self.base_constraint.event_dim)
+
+    def check(self, value: Any) -> Any:
+        """As of the class; ValueError if ``value`` has too few dims."""
+        if value.ndim < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
+        return self._holds(value)
+
+    def _holds(self, value: Any) -> Any:
+        raise NotImplementedError
+
+
+class _IndependentConstraint(_OfBase):
     """Events of ``base_constraint``, of which the last ``reinterpreted_batch_ndims`` batch dims are one event."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
 
-    is_discrete = property(lambda self: self.base_constraint.is_discrete)
     event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
 
-    def check(self, value: Any) -> Any:
-        """As above; ValueError if ``value`` has too few dims."""
-        if value.ndim < self.event_dim:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
+    def _holds(self, value: Any) -> Any:
         holds = self.base_constraint.check(value)
         n = self.reinterpreted_batch_ndims
         return holds.reshape((*holds.shape[: holds.ndim - n], -1)).all(-1)
@@ -180,7 +193,7 @@ class _IndependentConstraint(Constraint):
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
-class MixtureSameFamilyConstraint(Constraint):
+class MixtureSameFamilyConstraint(_OfBase):
     """What lies in the support of each of the components, which are the last batch dim of ``base_constraint``."""
 
     def __init__(self, base_constraint: Constraint) -> None:
@@ -188,13 +201,7 @@ class MixtureSameFamilyConstraint(Constraint):
             raise AssertionError(f"expected a Constraint, but got {base_constraint!r}")
         self.base_constraint = base_constraint
 
-    is_discrete = property(lambda self: self.base_constraint.is_discrete)
-    event_dim = property(lambda self: self.base_constraint.event_dim)
-
-    def check(self, value: Any) -> Any:
-        """As above; ValueError if ``value`` has too few dims."""
-        if value.ndim < self.event_dim:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
+    def _holds(self, value: Any) -> Any:
         return self.base_constraint.check(value.unsqueeze(value.ndim - self.event_dim)).all(-1)
 
     def __repr__(self) -> str:
@@ -283,38 +290,34 @@ class _Square(_Matrix):
     """Square matrices."""
 
     def check(self, value: Any) -> Any:
-        holds = value.new_ones(value.shape[:-2]) == 1
-        return holds if value.shape[-2] == value.shape[-1] else ~holds
+        if value.shape[-2] == value.shape[-1]:
+            return self._holds(value)
+        return value.new_zeros(value.shape[:-2]) == 1
+
+    def _holds(self, value: Any) -> Any:
+        """Whether square matrices satisfy it."""
+        return value.new_ones(value.shape[:-2]) == 1
 
 
 class _Symmetric(_Square):
     """Symmetric matrices, to within 1e-6."""
 
-    def check(self, value: Any) -> Any:
-        square = super().check(value)
-        if value.shape[-2] != value.shape[-1]:
-            return square
-        return square & isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+    def _holds(self, value: Any) -> Any:
+        return isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
 
 
 class _PositiveSemidefinite(_Symmetric):
     """Symmetric matrices without eigenvalues below 0."""
 
-    def check(self, value: Any) -> Any:
-        symmetric = super().check(value)
-        if value.shape[-2] != value.shape[-1]:
-            return symmetric
-        return symmetric & (eigvalsh(value.detach()) >= 0).all(-1)
+    def _holds(self, value: Any) -> Any:
+        return super()._holds(value) & (eigvalsh(value.detach()) >= 0).all(-1)
 
 
 class _PositiveDefinite(_Symmetric):
     """Symmetric matrices with eigenvalues above 0."""
 
-    def check(self, value: Any) -> Any:
-        symmetric = super().check(value)
-        if value.shape[-2] != value.shape[-1]:
-            return symmetric
-        return symmetric & (cholesky_ex(value.detach()).info == 0)
+    def _holds(self, value: Any) -> Any:
+        return super()._holds(value) & (cholesky_ex(value.detach()).info == 0)
 
 
 class _Parts(Constraint):
@@ -352,8 +355,10 @@ class _Stack(_Parts):
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         self._given(cseq, dim)
 
-    event_dim = property(lambda self: max(c.event_dim for c in self.cseq) + (self.dim + max(
-        c.event_dim for c in self.cseq) < 0))  # fmt: skip
+    @property
+    def event_dim(self) -> int:
+        own = super().event_dim
+        return own + (self.dim + own < 0)
 
     def check(self, value: Any) -> Any:
         pieces = value.unbind(self.dim)

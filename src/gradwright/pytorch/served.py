@@ -44,7 +44,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "log_normal", "logistic_normal", "lowrank_multivariate_normal", "mixture_same_family", "multinomial",
     "multivariate_normal", "negative_binomial", "normal", "one_hot_categorical", "pareto", "poisson", "studentT",
     "transformed_distribution", "uniform", "von_mises", "weibull", "wishart",
-)} | {f"torch.distributions.relaxed_{name}": "gradwright.distributions.relaxed" for name in (
+)} | {f"torch.distributions.relaxed_{name}": "gradwright.distributions.shares" for name in (
     "bernoulli", "categorical",
 )} | {f"torch.{name}": f"gradwright.pytorch.{name}" for name in (
     "amp", "compiler", "distributed", "fx", "futures", "hub", "jit", "library", "multiprocessing", "ops", "overrides",
@@ -99,9 +99,9 @@ MORE = {
         "_PositiveDefinite", "_PositiveSemidefinite", "_Real", "_Simplex", "_Square", "_Stack", "_Symmetric",
     )},
     "torch.distributions.multivariate_normal": {
-        "_batch_mahalanobis": "gradwright.distributions.multivariate_normal:squared_distance",
-        "_batch_mv": "gradwright.distributions.multivariate_normal:product",
-        "_precision_to_scale_tril": "gradwright.distributions.multivariate_normal:factor_of_inverse",
+        "_batch_mahalanobis": "gradwright.distributions.multivariate:squared_distance",
+        "_batch_mv": "gradwright.distributions.multivariate:product",
+        "_precision_to_scale_tril": "gradwright.distributions.multivariate:factor_of_inverse",
     },
     "torch.distributions.utils": {
         "_standard_normal": "gradwright.distributions.draws:standard_normal",

@@ -21,10 +21,11 @@ from gradwright.distributions.transforms.events import (
     SoftmaxTransform,
     StickBreakingTransform,
 )
-from gradwright.distributions.transforms.joined import CatTransform, StackTransform
 from gradwright.distributions.transforms.transform import (
+    CatTransform,
     ComposeTransform,
     IndependentTransform,
+    StackTransform,
     Transform,
     identity_transform,
 )

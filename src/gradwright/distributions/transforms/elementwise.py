@@ -132,7 +132,7 @@ class AbsTransform(Same):
         return y
 
 
-class PowerTransform(Transform):
+class PowerTransform(Same):
     """y = x**exponent, of positive x.
 
     >>> import gradwright as gw
@@ -145,6 +145,7 @@ class PowerTransform(Transform):
     domain = constraints.positive
     codomain = constraints.positive
     bijective = True
+    _compared = ("exponent",)
 
     def __init__(self, exponent: Value, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -153,11 +154,6 @@ class PowerTransform(Transform):
     @property
     def sign(self) -> Any:
         return _sign(self.exponent)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def _call(self, x: Any) -> Any:
         return x**self.exponent
@@ -174,7 +170,7 @@ class PowerTransform(Transform):
     inverse_shape = forward_shape
 
 
-class AffineTransform(Transform):
+class AffineTransform(Same):
     """y = loc + scale x; ``event_dim`` of the last dims are one event.
 
     >>> import gradwright as gw
@@ -185,6 +181,7 @@ class AffineTransform(Transform):
     """
 
     bijective = True
+    _compared = ("loc", "scale")
 
     def __init__(self, loc: Value, scale: Value, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -202,13 +199,6 @@ class AffineTransform(Transform):
     @property
     def sign(self) -> Any:
         return _sign(self.scale)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, AffineTransform):
-            return False
-        return _equal(self.loc, other.loc) and _equal(self.scale, other.scale)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def _call(self, x: Any) -> Any:
         return self.loc + self.scale * x
@@ -261,8 +251,3 @@ class CumulativeDistributionTransform(Transform):
 def _sign(x: Any) -> Any:
     """1, 0 or -1; of a tensor, a tensor."""
     return x.sign() if hasattr(x, "sign") else (x > 0) - (x < 0)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    same: Any = a == b
-    return bool(same.all() if hasattr(same, "all") else same)

@@ -1,4 +1,4 @@
-"""What a transform is; inverses, compositions, and transforms of whole events."""
+"""What a transform is; inverses, compositions, transforms of whole events, and several along one dim."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
 from gradwright.distributions.utils import sum_rightmost
+from gradwright.face.join import cat, stack
 from gradwright.face.shape import broadcast_shapes
 
 
@@ -123,16 +124,21 @@ class Transform:
 
 
 class Same(Transform):
-    """A transform that is equal to all of its class."""
+    """A transform that is equal to all of its class that have the same in these attributes."""
+
+    _compared: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
+        alike = isinstance(other, type(self)) or (isinstance(self, type(other)) and isinstance(other, Same))
+        return alike and all(_equal(getattr(self, name), getattr(other, name)) for name in self._compared)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-class _InverseTransform(Transform):
+class _InverseTransform(Same):
     """The inverse of another, which remembers for both."""
+
+    _compared = ("_forward",)
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
@@ -146,11 +152,6 @@ class _InverseTransform(Transform):
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self._forward.with_cache(cache_size).inv
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _InverseTransform) and self._forward == other._forward
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, x: Any) -> Any:
         return self._forward._inv_call(x)
@@ -171,7 +172,7 @@ class _InverseTransform(Transform):
         return f"_InverseTransform({self._forward!r})"
 
 
-class ComposeTransform(Transform):
+class ComposeTransform(Same):
     """Transforms applied one after another, the first of ``parts`` first.
 
     >>> import gradwright as gw
@@ -181,36 +182,21 @@ class ComposeTransform(Transform):
     (tensor(1.), tensor(2.))
     """
 
+    _compared = ("parts",)
+
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposeTransform) and self.parts == other.parts
-
-    __hash__ = None  # type: ignore[assignment]
-
     @constraints.dependent_property
     def domain(self) -> Any:
         """The first one's domain, with as many dims in an event as any of them needs."""
-        if not self.parts:
-            return constraints.real
-        first = self.parts[0].domain
-        need = self.parts[-1].codomain.event_dim
-        for part in reversed(self.parts):
-            need = max(need + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
-        return constraints.independent(first, need - first.event_dim) if need > first.event_dim else first
+        return _widest([(part.codomain, part.domain) for part in reversed(self.parts)])
 
     @constraints.dependent_property
     def codomain(self) -> Any:
         """The last one's codomain, with as many dims in an event as any of them makes."""
-        if not self.parts:
-            return constraints.real
-        last = self.parts[-1].codomain
-        need = self.parts[0].domain.event_dim
-        for part in self.parts:
-            need = max(need + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
-        return constraints.independent(last, need - last.event_dim) if need > last.event_dim else last
+        return _widest([(part.domain, part.codomain) for part in self.parts])
 
     bijective = property(lambda self: all(part.bijective for part in self.parts))
 
@@ -268,6 +254,16 @@ class ComposeTransform(Transform):
 
     def __repr__(self) -> str:
         return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
+
+
+def _widest(steps: Sequence[tuple[Any, Any]]) -> Any:
+    """The last set of steps from one set to another, with as many dims in an event as these steps need."""
+    if not steps:
+        return constraints.real
+    need, last = steps[0][0].event_dim, steps[-1][1]
+    for before, after in steps:
+        need = max(need + after.event_dim - before.event_dim, after.event_dim)
+    return constraints.independent(last, need - last.event_dim) if need > last.event_dim else last
 
 
 class IndependentTransform(Transform):
@@ -331,6 +327,139 @@ identity_transform = ComposeTransform([])
 """The transform that leaves all as it is."""
 
 
+def _equal(a: Any, b: Any) -> bool:
+    same: Any = a == b
+    return bool(same.all() if hasattr(same, "all") else same)
+
+
 def broadcast_to_parameters(shape: Any, *parameters: Any) -> Size:
     """The shape of an elementwise map's result, whose parameters are numbers or tensors."""
     return Size(broadcast_shapes(shape, *[getattr(p, "shape", ()) for p in parameters]))
+
+
+class _Joined(Transform):
+    """Transforms of the pieces of a tensor along ``dim``."""
+
+    transforms: list[Transform]
+    dim: int
+
+    def _given(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
+        if wrong := [t for t in tseq if not isinstance(t, Transform)]:
+            raise AssertionError(f"expected Transforms, but got {wrong[0]!r}")
+        Transform.__init__(self, cache_size)
+        self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq], dim
+
+    bijective = property(lambda self: all(t.bijective for t in self.transforms))
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        """The parts' domains."""
+        return self._set([t.domain for t in self.transforms])
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        """The parts' codomains."""
+        return self._set([t.codomain for t in self.transforms])
+
+    def _set(self, parts: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def _pieces(self, x: Any) -> Sequence[Any]:
+        raise NotImplementedError
+
+    def _join(self, pieces: Sequence[Any]) -> Any:
+        raise NotImplementedError
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        other: Any = super().with_cache(cache_size)
+        if other is not self:
+            other.transforms = [t.with_cache(cache_size) for t in self.transforms]
+        return other
+
+    def _call(self, x: Any) -> Any:
+        return self._join([t(piece) for t, piece in zip(self.transforms, self._pieces(x), strict=True)])
+
+    def _inverse(self, y: Any) -> Any:
+        return self._join([t.inv(piece) for t, piece in zip(self.transforms, self._pieces(y), strict=True)])
+
+
+class CatTransform(_Joined):
+    """Transforms of parts of these ``lengths`` (1 each) along ``dim``, one after another.
+
+    >>> import gradwright as gw
+    >>> parts = [gw.distributions.ExpTransform(), gw.distributions.AffineTransform(0.0, 2.0)]
+    >>> gw.distributions.CatTransform(parts, dim=0, lengths=[1, 2])(gw.tensor([0.0, 1.0, 2.0]))
+    tensor([1., 2., 4.])
+    """
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None,
+                 cache_size: int = 0) -> None:  # fmt: skip
+        self._given(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(f"expected {len(self.transforms)} lengths, but got {len(self.lengths)}")
+
+    @property
+    def event_dim(self) -> int:
+        return max(t.event_dim for t in self.transforms)
+
+    @property
+    def length(self) -> int:
+        """The length along ``dim``."""
+        return sum(self.lengths)
+
+    def _set(self, parts: list[Any]) -> Any:
+        return constraints.cat(parts, self.dim, self.lengths)
+
+    def _pieces(self, x: Any) -> Sequence[Any]:
+        if x.shape[self.dim] != self.length:
+            raise AssertionError(f"expected {self.length} entries along dim {self.dim}, but got {x.shape[self.dim]}")
+        return x.split(self.lengths, self.dim)
+
+    def _join(self, pieces: Sequence[Any]) -> Any:
+        return cat(pieces, self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """The volume change of each event; where ``dim`` is one of an event's dims, their sum."""
+        parts = []
+        for t, before, after in zip(self.transforms, self._pieces(x), self._pieces(y), strict=True):
+            part = t.log_abs_det_jacobian(before, after)
+            parts.append(sum_rightmost(part, self.event_dim - t.event_dim))
+        dim = self.dim if self.dim < 0 else self.dim - x.ndim
+        dim += self.event_dim
+        if dim < 0:
+            return cat(parts, dim)
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+
+class StackTransform(_Joined):
+    """Transforms of the slices along ``dim``.
+
+    >>> import gradwright as gw
+    >>> parts = [gw.distributions.ExpTransform(), gw.distributions.AffineTransform(0.0, 2.0)]
+    >>> gw.distributions.StackTransform(parts)(gw.tensor([0.0, 1.0]))
+    tensor([1., 2.])
+    """
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        self._given(tseq, dim, cache_size)
+
+    def _set(self, parts: list[Any]) -> Any:
+        return constraints.stack(parts, self.dim)
+
+    def _pieces(self, x: Any) -> Sequence[Any]:
+        if x.shape[self.dim] != len(self.transforms):
+            raise AssertionError(
+                f"expected {len(self.transforms)} slices along dim {self.dim}, but got {x.shape[self.dim]}"
+            )
+        return x.unbind(self.dim)
+
+    def _join(self, pieces: Sequence[Any]) -> Any:
+        return stack(pieces, self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return stack([t.log_abs_det_jacobian(before, after) for t, before, after in
+                      zip(self.transforms, self._pieces(x), self._pieces(y), strict=True)], self.dim)  # fmt: skip

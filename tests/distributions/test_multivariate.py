@@ -1,16 +1,17 @@
-"""Normal vectors."""
+"""Normal vectors and random matrices."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 import gradwright as gw
 from gradwright import distributions as D
-from gradwright.distributions.multivariate_normal import factor_of_inverse, squared_distance
+from gradwright.distributions.multivariate import factor_of_inverse, squared_distance
 from tests.distributions.close import close
 from tests.distributions.laws import t
 
@@ -72,3 +73,69 @@ def test_what_is_refused() -> None:
 def test_the_factor_of_the_inverse(torch: Any) -> None:
     theirs = torch.distributions.multivariate_normal._precision_to_scale_tril(torch.tensor(C.numpy()))
     np.testing.assert_allclose(factor_of_inverse(C).numpy(), theirs.numpy(), rtol=1e-12)
+
+
+def test_scipys_wishart() -> None:
+    gw.manual_seed(0)
+    ours, law = D.Wishart(t(4.5), C), stats.wishart(4.5, C.numpy())
+    x = ours.sample((4,))
+    np.testing.assert_allclose(ours.log_prob(x).numpy(), law.logpdf(x.numpy().transpose(1, 2, 0)), rtol=1e-8)
+    assert ours.entropy().item() == pytest.approx(law.entropy())
+    np.testing.assert_allclose(ours.mean.numpy(), law.mean())
+    np.testing.assert_allclose(ours.variance.numpy(), law.var())
+    np.testing.assert_allclose(D.Wishart(t(7.0), C).mode.numpy(), stats.wishart(7, C.numpy()).mode())
+
+
+def test_the_entropy_by_natural_parameters() -> None:
+    w = D.Wishart(t([4.5, 6.0]), C)
+    close(w.entropy(), D.ExponentialFamily.entropy(w))
+
+
+def test_draws_have_derivatives() -> None:
+    df, factor = gw.tensor(5.0, requires_grad=True), gw.eye(3).requires_grad_()
+    x = D.Wishart(df, scale_tril=factor).rsample((2,))
+    slopes = gw.autograd.grad(x.diagonal(dim1=-2, dim2=-1).sum(), [df, factor])
+    assert slopes[0].item() > 0
+    assert slopes[1].isfinite().all()
+    assert D.Wishart(df, scale_tril=factor).expand((4,)).rsample().shape == (4, 3, 3)
+
+
+def test_low_degrees_of_freedom() -> None:
+    with pytest.warns(UserWarning, match="Low df values detected"):
+        w = D.Wishart(2.5, gw.eye(3, dtype=gw.float64))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert w.sample((20,)).shape == (20, 3, 3)
+    with pytest.raises(ValueError, match=r"Value of df=.* expected to be greater than ndim - 1 = 2"):
+        D.Wishart(2.0, gw.eye(3))
+    assert D.Wishart(3.5, gw.eye(3)).mode.isnan().all()
+
+
+def test_correlations_are_uniform_for_concentration_one() -> None:
+    """Of 2 rows, r is uniform on (-1, 1); the density is of the factor, whose r has a slope of 1."""
+    gw.manual_seed(0)
+    lkj = D.LKJCholesky(2, t(1.0))
+    r = lkj.sample((3000,))[:, 1, 0]
+    assert stats.kstest(r.numpy(), stats.uniform(-1, 2).cdf).pvalue > 1e-3
+    factor = t([[1.0, 0.0], [0.6, 0.8]])
+    assert lkj.log_prob(factor).exp().item() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("concentration", [0.5, 2.0])
+def test_the_density_of_a_correlation_integrates_to_one(concentration: float) -> None:
+    lkj = D.LKJCholesky(2, t(concentration))
+
+    def p(r: float) -> float:
+        return lkj.log_prob(t([[1.0, 0.0], [r, np.sqrt(1 - r * r)]])).exp().item()
+
+    assert 2 * integrate.quad(p, 0, 1 - 1e-9)[0] == pytest.approx(1, rel=1e-3)
+
+
+def test_factors_of_correlations() -> None:
+    lkj = D.LKJCholesky(4, gw.tensor([0.5, 3.0]))
+    x = lkj.sample((5,))
+    assert x.shape == (5, 2, 4, 4)
+    assert lkj.support.check(x).all()
+    assert lkj.expand((3, 2)).sample().shape == (3, 2, 4, 4)
+    with pytest.raises(ValueError, match="Found dim=1"):
+        D.LKJCholesky(1)
