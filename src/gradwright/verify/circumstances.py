@@ -98,9 +98,8 @@ class Visit:
             arrays = [(a * (1 + by * draw(a, 70))).astype(a.dtype) for a in arrays]
         return [_laid(a, layouts.get(j)) for j, a in enumerate(arrays)]
 
-    def run(
-        self, inputs: Any, varied: Sequence[Any], cotangent: Callable[[int, Any], Any], layouts: Layouts
-    ) -> Outcome:
+    def run(self, inputs: Any, varied: Sequence[Any], cotangent: Callable[[int, Any], Any],
+            layouts: Layouts) -> Outcome:
         """Call the function, and backward with ``cotangent(k, array)`` for that array, the one returned at ``k``."""
         returned, n = tensors(self.func(*inputs)), len(varied)
         outs = {k: t for k, t in enumerate(returned) if t.requires_grad}
@@ -160,11 +159,8 @@ class Circumstances:
         off = self._off(self.right._replace(gradients=self._pulled()), self.right)
         if not off:
             return laid_out
-        return Fault(
-            "stale state",
-            f"after another call of forward {off}: it uses what that left behind",
-            "keep what backward needs on ctx (save_for_backward for tensors), not on the class or in a global",
-        )
+        return Fault("stale state", f"after another call of forward {off}: it uses what that left behind",
+                     "keep what backward needs on ctx (save_for_backward for tensors), not on the class or in a global")
 
     def _recording(self) -> Fault | None:
         func = self.subject.func

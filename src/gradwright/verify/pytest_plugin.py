@@ -30,14 +30,10 @@ from gradwright.verify.check.table import told
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("gradwright")
-    group.addoption(
-        "--gradwright-check", metavar="MODULE", action="append", default=[],
-        help="test everything with a hand-written derivative in this file or module; may be given again",
-    )  # fmt: skip
-    group.addoption(
-        "--gradwright-time-limit", metavar="SECONDS", type=float, default=LIMIT,
-        help=f"for importing such a module, and for each test of it (default: {LIMIT:g})",
-    )  # fmt: skip
+    group.addoption("--gradwright-check", metavar="MODULE", action="append", default=[],
+                    help="test everything with a hand-written derivative in this file or module; may be given again")
+    group.addoption("--gradwright-time-limit", metavar="SECONDS", type=float, default=LIMIT,
+                    help=f"for importing such a module, and for each test of it (default: {LIMIT:g})")
     parser.addini("gradwright_strict", "whether a GradientWarning is an error (default: true, and false under "
                   "`gradwright run`)", "bool", not is_installed())  # fmt: skip
 

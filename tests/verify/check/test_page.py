@@ -105,8 +105,7 @@ def test_the_worst_comes_first_and_is_unfolded(report: Report) -> None:
     assert [a["class"] for a in rows] == ["row fail", "row inconclusive", "row error", "row pass", "row pass"]
     assert ["open" in a for a in rows] == [True, False, False, False, False]
     assert "open" not in next(
-        a for t, a in Seen(page(replace(report, checked=report.checked[:1]))).elements if a.get("class") == "row pass"
-    )
+        a for t, a in Seen(page(replace(report, checked=report.checked[:1]))).elements if a.get("class") == "row pass")
 
 
 def test_a_report_of_nothing_is_a_page() -> None:
@@ -186,8 +185,7 @@ def test_the_heat_map_shows_the_jacobians_and_marks_the_worst(chromium: Any, wri
     assert chromium.run(shown) == [["1", "0", "0", "4"], ["3", "0", "0", "12"], ["−2", "·", "·", "−8"]]
     assert chromium.run(f"{panels}.map(p => p.querySelectorAll('.ring').length)") == [1, 1, 1]
     assert chromium.run("document.querySelector('.readout').textContent").startswith(
-        "out entry 1 by x entry 1: backward 4, finite differences 12 ± "
-    )
+        "out entry 1 by x entry 1: backward 4, finite differences 12 ± ")
 
 
 def test_only_what_is_near_is_drawn(chromium: Any, written: Path) -> None:

@@ -74,9 +74,8 @@ PIECES = {  # of x and a number: the function and its derivative
     "log(x ** 2 + 1)": (lambda x, a: (x * x + 1).log(), lambda x, a: 2 * x / (x * x + 1)),
     "1 / (x ** 2 + a ** 2)": (lambda x, a: 1 / (x * x + a * a), lambda x, a: -2 * x / (x * x + a * a) ** 2),
 }
-pieces = st.lists(
-    st.tuples(st.sampled_from(sorted(PIECES)), st.floats(0.5, 2).map(lambda a: round(a, 3))), min_size=1, max_size=3
-)
+pieces = st.lists(st.tuples(st.sampled_from(sorted(PIECES)), st.floats(0.5, 2).map(lambda a: round(a, 3))), min_size=1,
+                  max_size=3)
 shapes = st.sampled_from([(), (1,), (4,), (2, 3)])
 
 
@@ -107,14 +106,8 @@ dtypes = st.sampled_from([gradwright.float64, gradwright.float32])
 
 
 @settings(max_examples=60)
-@given(
-    some=pieces,
-    shape=shapes,
-    seed=st.integers(0, 1000),
-    dtype=dtypes,
-    mixed=st.booleans(),
-    order=st.sampled_from([1, 2]),
-)
+@given(some=pieces, shape=shapes, seed=st.integers(0, 1000), dtype=dtypes, mixed=st.booleans(),
+       order=st.sampled_from([1, 2]))
 def test_a_right_function_is_never_called_wrong(some, shape, seed, dtype, mixed, order):
     found = diagnose(chain(some, 1.5, mixed), (point(shape, seed, dtype), 1.5), order=order)
     assert found.verdict is not Verdict.WRONG, str(found)
@@ -123,13 +116,8 @@ def test_a_right_function_is_never_called_wrong(some, shape, seed, dtype, mixed,
 
 
 @settings(max_examples=60)
-@given(
-    some=pieces,
-    shape=shapes,
-    seed=st.integers(0, 1000),
-    mixed=st.booleans(),
-    k=st.sampled_from([0.5, 1.01, 3.25, 10.0]),
-)
+@given(some=pieces, shape=shapes, seed=st.integers(0, 1000), mixed=st.booleans(),
+       k=st.sampled_from([0.5, 1.01, 3.25, 10.0]))
 def test_a_wrong_factor_is_always_found(some, shape, seed, mixed, k):
     found = diagnose(chain(some, k, mixed, factor=k), (point(shape, seed, gradwright.float64), k))
     assert found.verdict is Verdict.WRONG, str(found)

@@ -68,8 +68,7 @@ def test_complex_numbers_in_real_parts():
     x, y = case.inputs[0].array.real, case.inputs[0].array.imag
     zero = np.zeros((2, 2))
     truth = 2 * np.block([[np.diag(x), zero], [zero, np.diag(x)]]) + 2 * np.block(
-        [[zero, np.diag(y)], [-np.diag(y), zero]]
-    )
+        [[zero, np.diag(y)], [-np.diag(y), zero]])
     np.testing.assert_allclose(r.numeric, truth, atol=1e-9)
     np.testing.assert_allclose(r.analytic, truth, atol=1e-12)
 

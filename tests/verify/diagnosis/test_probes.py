@@ -17,9 +17,8 @@ def probed(f, inputs):
     return experiments(case, measure(case)[0], found)
 
 
-@pytest.mark.parametrize(
-    "name", ["square", "softmax", "linear", "two outputs", "complex product", "float32", "convolution"]
-)
+@pytest.mark.parametrize("name",
+                         ["square", "softmax", "linear", "two outputs", "complex product", "float32", "convolution"])
 def test_nothing_in_a_right_function(name):
     p = probed(*RIGHT[name])
     assert (p.drift, p.backward_drift, p.renewed, p.interleaved, p.at_zero, p.written, p.state) == (

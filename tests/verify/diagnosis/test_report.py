@@ -30,8 +30,7 @@ def test_reports_fit_a_terminal(name):
 
 def test_verified_in_one_line():
     assert str(diagnose(lambda x: x.exp(), t(3))).startswith(
-        "VERIFIED: the gradient of the function: all 9 entries agree"
-    )
+        "VERIFIED: the gradient of the function: all 9 entries agree")
 
 
 def test_as_dict_is_json():

@@ -10,10 +10,8 @@ def residual(analytic, numeric, allowed=1e-9, kinks=False):
     analytic, numeric = np.atleast_2d(analytic).astype(float), np.atleast_2d(numeric).astype(float)
     full = lambda v: np.broadcast_to(np.asarray(v), numeric.shape)
     rows, columns = numeric.shape
-    return Residual(
-        Part("x", (rows,), False), (Part("out", (columns,), False),), analytic, numeric, full(1e-10), full(allowed),
-        full(kinks), numeric, numeric, (True,), 2.2e-16,
-    )  # fmt: skip
+    return Residual(Part("x", (rows,), False), (Part("out", (columns,), False),), analytic, numeric, full(1e-10),
+                    full(allowed), full(kinks), numeric, numeric, (True,), 2.2e-16)
 
 
 def test_what_is_wrong():

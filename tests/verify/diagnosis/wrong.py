@@ -109,76 +109,29 @@ case("factor: the constant twice", Scale, (t(4), 2.5), "factor", "2.5 = `constan
 case("factor: the constant left out", Forgets, (t(4), 2.5), "factor", "0.4 = 1 / `constant`")
 case("factor: a number on ctx", OnCtx, (t(4),), "factor", "`ctx.gain`")
 case("factor: a power", function(lambda x: x**3, lambda g, x: g * x**2), (t(3),), "factor", "0.333333")
-case(
-    "factor: a tensor of one entry",
-    function(lambda x, k: x * k, lambda g, x, k: (g * k * k, (g * x).sum())),
-    (t(5), gradwright.tensor(0.3, dtype=gradwright.float64, requires_grad=True)),
-    "factor",
-    "0.3 = `k`",
-)
-case(
-    "factor: a mean",
-    function(lambda x: x.mean(), lambda g, x: g.expand(x.shape)),
-    (t(7),),
-    "factor",
-    "the number of entries of `x`: a sum where a mean belongs",
-)
-case(
-    "factor: a sum",
-    function(lambda x: x.sum(), lambda g, x: g.expand(x.shape) / x.numel()),
-    (t(7),),
-    "factor",
-    "1 / the number of entries of `x`: a mean where a sum belongs",
-)
-case(
-    "factor: a mean along a dimension",
-    function(lambda x: x.mean(1), lambda g, x: g[:, None].expand(x.shape)),
-    (t(2, 5),),
-    "factor",
-    "5 = the size of dimension 1 of `x`",
-)
-case(
-    "factor: the output",
-    function(lambda x: (x * x).sum().sqrt(), lambda g, x: g * x),
-    (t(5),),
-    "factor",
-    "= `out`",
-)
+case("factor: a tensor of one entry", function(lambda x, k: x * k, lambda g, x, k: (g * k * k, (g * x).sum())),
+     (t(5), gradwright.tensor(0.3, dtype=gradwright.float64, requires_grad=True)), "factor", "0.3 = `k`")
+case("factor: a mean", function(lambda x: x.mean(), lambda g, x: g.expand(x.shape)), (t(7),), "factor",
+     "the number of entries of `x`: a sum where a mean belongs")
+case("factor: a sum", function(lambda x: x.sum(), lambda g, x: g.expand(x.shape) / x.numel()), (t(7),), "factor",
+     "1 / the number of entries of `x`: a mean where a sum belongs")
+case("factor: a mean along a dimension", function(lambda x: x.mean(1), lambda g, x: g[:, None].expand(x.shape)),
+     (t(2, 5),), "factor", "5 = the size of dimension 1 of `x`")
+case("factor: the output", function(lambda x: (x * x).sum().sqrt(), lambda g, x: g * x), (t(5),), "factor", "= `out`")
 case("factor: unnamed", function(lambda x: x.exp(), lambda g, x: g * x.exp() * (1 + 1e-4)), (t(4),), "factor", "1.0001")
-case(
-    "factor: of one argument",
-    function(lambda a, b: a * b, lambda g, a, b: (g * b, 2.5 * g * a)),
-    (t(4), t(4, seed=1)),
-    "factor",
-    "the gradient of `b` is 2.5 times",
-)
-case(
-    "factor: 1 % off",
-    function(lambda x: x.tanh(), lambda g, x: 1.01 * g * (1 - x.tanh() ** 2)),
-    (t(4),),
-    "factor",
-    "1.01",
-)
-case(
-    "factor: float32",
-    function(lambda x: x * 3, lambda g, x: g),
-    (t(4, dtype=gradwright.float32),),
-    "factor",
-    "0.333333",
-)
-case(
-    "factor: complex",
-    function(lambda z: z * 3, lambda g, z: g),
-    (t(4, dtype=gradwright.complex128),),
-    "factor",
-    "0.333333",
-)
+case("factor: of one argument", function(lambda a, b: a * b, lambda g, a, b: (g * b, 2.5 * g * a)),
+     (t(4), t(4, seed=1)), "factor", "the gradient of `b` is 2.5 times")
+case("factor: 1 % off", function(lambda x: x.tanh(), lambda g, x: 1.01 * g * (1 - x.tanh() ** 2)), (t(4),), "factor",
+     "1.01")
+case("factor: float32", function(lambda x: x * 3, lambda g, x: g), (t(4, dtype=gradwright.float32),), "factor",
+     "0.333333")
+case("factor: complex", function(lambda z: z * 3, lambda g, z: g), (t(4, dtype=gradwright.complex128),), "factor",
+     "0.333333")
 
 # ---- sign ------------------------------------------------------------------------------------------------
 
-case(
-    "sign", function(lambda a, b: a - b, lambda g, a, b: (g, g)), (t(4), t(4, seed=1)), "sign", "`b` has the wrong sign"
-)
+case("sign", function(lambda a, b: a - b, lambda g, a, b: (g, g)), (t(4), t(4, seed=1)), "sign",
+     "`b` has the wrong sign")
 case("sign: cos", function(lambda x: x.cos(), lambda g, x: g * x.sin()), (t(4),), "sign")
 case("sign: a reversed gradient", function(lambda x: x * 1, lambda g, x: -g), (t(4),), "sign")
 
@@ -237,99 +190,39 @@ class Softmax(Function):
 
 
 case("missing factor: sigmoid", Sigmoid, (t(5),), "missing factor", "lacks the factor (1 - `out`)")
-case(
-    "missing factor: chain rule",
-    function(lambda x: (x * x).sin(), lambda g, x: 2 * g * (x * x).cos()),
-    (t(5),),
-    "missing factor",
-    "lacks the factor `x`",
-)
-case(
-    "missing factor: once too often",
-    function(lambda x, w: x * w, lambda g, x, w: (g * w * w, g * x)),
-    (t(5), t(5, seed=1)),
-    "missing factor",
-    "has the factor `w` once too often",
-)
-case(
-    "missing factor: tanh", function(lambda x: x.tanh(), lambda g, x: g), (t(5),), "missing factor", "(1 - `out` ** 2)"
-)
+case("missing factor: chain rule", function(lambda x: (x * x).sin(), lambda g, x: 2 * g * (x * x).cos()), (t(5),),
+     "missing factor", "lacks the factor `x`")
+case("missing factor: once too often", function(lambda x, w: x * w, lambda g, x, w: (g * w * w, g * x)),
+     (t(5), t(5, seed=1)), "missing factor", "has the factor `w` once too often")
+case("missing factor: tanh", function(lambda x: x.tanh(), lambda g, x: g), (t(5),), "missing factor",
+     "(1 - `out` ** 2)")
 case("missing term: softmax", Softmax, (t(5),), "missing term", "`out`")
-case(
-    "missing term: x * exp(x)",
-    function(lambda x: x * x.exp(), lambda g, x: g * x * x.exp()),
-    (t(5),),
-    "missing term",
-    "lacks the term grad_output * exp(`x`)",
-)
-case(
-    "missing term: the sign of a product",
-    function(lambda x: x * x.cos(), lambda g, x: g * (x.cos() + x * x.sin())),
-    (t(5),),
-    "missing term",
-    "has 2 * grad_output * `x` * sin(`x`) too much",
-)
-case(
-    "missing term: a factor of a product",
-    function(lambda x: x * (-x * x).exp(), lambda g, x: g * (-x * x).exp() * (1 - x * x)),
-    (t(5),),
-    "missing term",
-    "has grad_output * `x` * `out` too much",
-)
-case(
-    "missing term: a square",
-    function(lambda x: x**3 + x * x, lambda g, x: 3 * g * x * x),
-    (t(5),),
-    "missing term",
-    "lacks the term 2 * grad_output * `x`",
-)
-case(
-    "missing term: too many",
-    function(lambda x: x.sin(), lambda g, x: g * (x.cos() + x)),
-    (t(5),),
-    "missing term",
-    "has grad_output * `x` too much",
-)
-case(
-    "missing term: weight decay",
-    function(lambda x, w: x @ w, lambda g, x, w: (g @ w.mT, x.mT @ g + 0.1 * w)),
-    (t(3, 4), t(4, 2)),
-    "cotangent ignored",
-    "0 for a grad_output of 0",
-)
+case("missing term: x * exp(x)", function(lambda x: x * x.exp(), lambda g, x: g * x * x.exp()), (t(5),), "missing term",
+     "lacks the term grad_output * exp(`x`)")
+case("missing term: the sign of a product", function(lambda x: x * x.cos(), lambda g, x: g * (x.cos() + x * x.sin())),
+     (t(5),), "missing term", "has 2 * grad_output * `x` * sin(`x`) too much")
+case("missing term: a factor of a product",
+     function(lambda x: x * (-x * x).exp(), lambda g, x: g * (-x * x).exp() * (1 - x * x)), (t(5),), "missing term",
+     "has grad_output * `x` * `out` too much")
+case("missing term: a square", function(lambda x: x**3 + x * x, lambda g, x: 3 * g * x * x), (t(5),), "missing term",
+     "lacks the term 2 * grad_output * `x`")
+case("missing term: too many", function(lambda x: x.sin(), lambda g, x: g * (x.cos() + x)), (t(5),), "missing term",
+     "has grad_output * `x` too much")
+case("missing term: weight decay", function(lambda x, w: x @ w, lambda g, x, w: (g @ w.mT, x.mT @ g + 0.1 * w)),
+     (t(3, 4), t(4, 2)), "cotangent ignored", "0 for a grad_output of 0")
 
 # ---- layout ----------------------------------------------------------------------------------------------
 
-case(
-    "swapped",
-    function(lambda a, b: a * b, lambda g, a, b: (g * a, g * b)),
-    (t(4), t(4, seed=1)),
-    "swapped",
-    "the gradients of `a` and `b` are swapped",
-)
-case(
-    "swapped: the same for both",
-    function(lambda a, b: a * b, lambda g, a, b: (g * b, g * b)),
-    (t(4), t(4, seed=1)),
-    "swapped",
-    "the gradient of `b` is that of `a`",
-)
-case(
-    "transpose: weight",
-    function(lambda x, w: x @ w, lambda g, x, w: (g @ w, x.mT @ g)),
-    (t(2, 3), t(3, 3)),
-    "transpose",
-    "a matrix that the gradient of `x`",
-)
+case("swapped", function(lambda a, b: a * b, lambda g, a, b: (g * a, g * b)), (t(4), t(4, seed=1)), "swapped",
+     "the gradients of `a` and `b` are swapped")
+case("swapped: the same for both", function(lambda a, b: a * b, lambda g, a, b: (g * b, g * b)), (t(4), t(4, seed=1)),
+     "swapped", "the gradient of `b` is that of `a`")
+case("transpose: weight", function(lambda x, w: x @ w, lambda g, x, w: (g @ w, x.mT @ g)), (t(2, 3), t(3, 3)),
+     "transpose", "a matrix that the gradient of `x`")
 case("transpose: of two by two", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).mT), (t(2, 2),), "transpose")
 case("transpose: gradient", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).mT), (t(3, 3),), "transpose")
-case(
-    "transpose: grad_output",
-    function(lambda x: x.sin(), lambda g, x: g.mT * x.cos()),
-    (t(3, 3),),
-    "transpose",
-    "grad_output",
-)
+case("transpose: grad_output", function(lambda x: x.sin(), lambda g, x: g.mT * x.cos()), (t(3, 3),), "transpose",
+     "grad_output")
 case("reversed", function(lambda x: x.flip(0) * 1, lambda g, x: g), (t(5),), "reversed")
 case(
     "reversed: a kernel",
@@ -345,74 +238,29 @@ case(
     "kernel",
 )
 case("shifted", function(lambda x: x.sin(), lambda g, x: (g * x.cos()).roll(1, 0)), (t(6),), "shifted")
-case(
-    "missing sum: first slice",
-    function(lambda x, b: x + b, lambda g, x, b: (g, g[0])),
-    (t(3, 4), t(4)),
-    "missing sum",
-    "takes only entry 0 of dimension 0",
-)
-case(
-    "missing sum: none at all",
-    function(lambda x, b: x + b, lambda g, x, b: (g, g)),
-    (t(3, 4), t(4)),
-    "missing sum",
-    "the sum over the broadcast dimensions is missing",
-)
-case(
-    "gradient dtype",
-    function(lambda x: x * 2, lambda g, x: (g * 2).float()),
-    (t(4),),
-    "gradient dtype",
-    "a gradient of torch.float32 for `x` of torch.float64",
-)
-case(
-    "factor: hardly any",
-    function(lambda x: x * 3, lambda g, x: g * 3.000003),
-    (t(4),),
-    "factor",
-    "is 1.000001 times what",
-)
-case(
-    "missing sum: wrong dimension",
-    function(lambda x, b: x * b, lambda g, x, b: (g * b, (g * x.mT).sum(1))),
-    (gradwright.ones(3, 3, dtype=gradwright.float64, requires_grad=True), t(3)),
-    "missing sum",
-    "wrong dimension",
-)
-case(
-    "missing sum: a mean",
-    function(lambda x, b: x + b, lambda g, x, b: (g, g.mean(0))),
-    (t(3, 4), t(4)),
-    "factor",
-    "a mean where a sum belongs",
-)
+case("missing sum: first slice", function(lambda x, b: x + b, lambda g, x, b: (g, g[0])), (t(3, 4), t(4)),
+     "missing sum", "takes only entry 0 of dimension 0")
+case("missing sum: none at all", function(lambda x, b: x + b, lambda g, x, b: (g, g)), (t(3, 4), t(4)), "missing sum",
+     "the sum over the broadcast dimensions is missing")
+case("gradient dtype", function(lambda x: x * 2, lambda g, x: (g * 2).float()), (t(4),), "gradient dtype",
+     "a gradient of torch.float32 for `x` of torch.float64")
+case("factor: hardly any", function(lambda x: x * 3, lambda g, x: g * 3.000003), (t(4),), "factor",
+     "is 1.000001 times what")
+case("missing sum: wrong dimension", function(lambda x, b: x * b, lambda g, x, b: (g * b, (g * x.mT).sum(1))),
+     (gradwright.ones(3, 3, dtype=gradwright.float64, requires_grad=True), t(3)), "missing sum", "wrong dimension")
+case("missing sum: a mean", function(lambda x, b: x + b, lambda g, x, b: (g, g.mean(0))), (t(3, 4), t(4)), "factor",
+     "a mean where a sum belongs")
 
 # ---- complex ---------------------------------------------------------------------------------------------
 
 z = t(3, dtype=gradwright.complex128)
 case("conjugate: missing", function(lambda z: z * z, lambda g, z: g * 2 * z), (z,), "conjugate", "lacks a conjugate")
-case(
-    "conjugate: of the gradient",
-    function(lambda z: z * z, lambda g, z: (g * 2 * z.conj()).conj()),
-    (z,),
-    "conjugate",
-    "is the conjugate of what it should be",
-)
-case(
-    "conjugate: of grad_output",
-    function(lambda z: z * z, lambda g, z: g.conj() * 2 * z.conj()),
-    (z,),
-    "conjugate",
-    "grad_output is conjugated",
-)
-case(
-    "conjugate: of a real output",
-    function(lambda z: (z * z.conj()).real, lambda g, z: 2 * g * z.conj()),
-    (z,),
-    "conjugate",
-    "is the conjugate",
-)
+case("conjugate: of the gradient", function(lambda z: z * z, lambda g, z: (g * 2 * z.conj()).conj()), (z,), "conjugate",
+     "is the conjugate of what it should be")
+case("conjugate: of grad_output", function(lambda z: z * z, lambda g, z: g.conj() * 2 * z.conj()), (z,), "conjugate",
+     "grad_output is conjugated")
+case("conjugate: of a real output", function(lambda z: (z * z.conj()).real, lambda g, z: 2 * g * z.conj()), (z,),
+     "conjugate", "is the conjugate")
 
 # ---- absence ---------------------------------------------------------------------------------------------
 
@@ -431,67 +279,29 @@ class TwoOutputs(Function):
         return g * x.cos()
 
 
-case(
-    "zero: None",
-    function(lambda x, w: x * w, lambda g, x, w: (g * w, None)),
-    (t(4), t(4, seed=1)),
-    "zero",
-    "returns None for `w`",
-)
-case(
-    "zero: zeros",
-    function(lambda x, w: x * w, lambda g, x, w: (g * w, w * 0)),
-    (t(4), t(4, seed=1)),
-    "zero",
-    "returns zeros for `w`",
-)
+case("zero: None", function(lambda x, w: x * w, lambda g, x, w: (g * w, None)), (t(4), t(4, seed=1)), "zero",
+     "returns None for `w`")
+case("zero: zeros", function(lambda x, w: x * w, lambda g, x, w: (g * w, w * 0)), (t(4), t(4, seed=1)), "zero",
+     "returns zeros for `w`")
 case("zero: an output left out", TwoOutputs, (t(4),), "zero", "leaves out what comes from `out[1]`")
 case("zero: detached", lambda x: (x * x).detach(), (t(4),), "zero", "history was cut off")
-case(
-    "zero: at some entries",
-    function(lambda x: x * 2, lambda g, x: 2 * g * (x > 0)),
-    (signed(6),),
-    "zero",
-    "at 3 of 6 entries",
-)
-case(
-    "not a number",
-    function(lambda x: x * 2, lambda g, x: 2 * g * (x - x[1]) / (x - x[1])),
-    (t(4),),
-    "not a number",
-    "[1]",
-)
+case("zero: at some entries", function(lambda x: x * 2, lambda g, x: 2 * g * (x > 0)), (signed(6),), "zero",
+     "at 3 of 6 entries")
+case("not a number", function(lambda x: x * 2, lambda g, x: 2 * g * (x - x[1]) / (x - x[1])), (t(4),), "not a number",
+     "[1]")
 case("surrogate: rounding", function(lambda x: x.round(), lambda g, x: g), (t(4),), "surrogate", "straight-through")
-case(
-    "surrogate: clamp",
-    function(lambda x: x.clamp(-1, 1), lambda g, x: g),
-    (gradwright.tensor([0.3, 1.5, -0.2, -1.7], dtype=gradwright.float64, requires_grad=True),),
-    "surrogate",
-    "2 of 4 entries",
-)
+case("surrogate: clamp", function(lambda x: x.clamp(-1, 1), lambda g, x: g),
+     (gradwright.tensor([0.3, 1.5, -0.2, -1.7], dtype=gradwright.float64, requires_grad=True),), "surrogate",
+     "2 of 4 entries")
 case("surrogate: a spike", function(lambda x: (x > 0.8) * 1.0, lambda g, x: g / (1 + x * x)), (t(4),), "surrogate")
 case("clipped: entries", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).clamp(-3, 3)), (t(6),), "clipped", "±3")
-case(
-    "clipped: far off",
-    function(lambda x: x.sin(), lambda g, x: (g * x.cos()).clamp(-50, 50)),
-    (t(6),),
-    "clipped",
-    "do not grow",
-)
-case(
-    "clipped: length",
-    function(lambda x, w: w @ x.exp(), lambda g, x, w: (_limited((g @ w) * x.exp()), None)),
-    (t(6), t(4, 6).detach()),
-    "clipped",
-    "length of 4",
-)
-case(
-    "region",
-    function(lambda x: gradwright.where(x > 0, x, 0.1 * x), lambda g, x: g * gradwright.where(x > 0, 1.0, 0.2)),
-    (signed(6),),
-    "region",
-    "exactly where `x` < 0: 2 times",
-)
+case("clipped: far off", function(lambda x: x.sin(), lambda g, x: (g * x.cos()).clamp(-50, 50)), (t(6),), "clipped",
+     "do not grow")
+case("clipped: length", function(lambda x, w: w @ x.exp(), lambda g, x, w: (_limited((g @ w) * x.exp()), None)),
+     (t(6), t(4, 6).detach()), "clipped", "length of 4")
+case("region",
+     function(lambda x: gradwright.where(x > 0, x, 0.1 * x), lambda g, x: g * gradwright.where(x > 0, 1.0, 0.2)),
+     (signed(6),), "region", "exactly where `x` < 0: 2 times")
 
 
 def _limited(g: Any) -> Any:
@@ -603,27 +413,12 @@ case("stale state: in backward", Counts, (t(4),), "stale state", "second backwar
 case("non-determinism: backward", RandomBackward, (t(4),), "non-determinism", "draws random numbers")
 case("changed input", Writes, (t(4),), "changed input", "`x`")
 case("cotangent: not used", function(lambda x: x * x, lambda g, x: 2 * x), (t(4),), "cotangent ignored", "whatever")
-case(
-    "cotangent: a term without it",
-    function(lambda x: x * x, lambda g, x: 2 * x * g + 0.1),
-    (t(4),),
-    "cotangent ignored",
-    "for a grad_output of 0",
-)
-case(
-    "cotangent: squared",
-    function(lambda x: x * x, lambda g, x: 2 * x * g * g),
-    (t(4),),
-    "cotangent ignored",
-    "not linear",
-)
-case(
-    "cotangent: sign",
-    function(lambda x: x * x, lambda g, x: 2 * x * g.abs()),
-    (t(4),),
-    "cotangent ignored",
-    "not linear",
-)
+case("cotangent: a term without it", function(lambda x: x * x, lambda g, x: 2 * x * g + 0.1), (t(4),),
+     "cotangent ignored", "for a grad_output of 0")
+case("cotangent: squared", function(lambda x: x * x, lambda g, x: 2 * x * g * g), (t(4),), "cotangent ignored",
+     "not linear")
+case("cotangent: sign", function(lambda x: x * x, lambda g, x: 2 * x * g.abs()), (t(4),), "cotangent ignored",
+     "not linear")
 case("elsewhere", ListedAtFirst, (t(4, low=1.01, high=1.1),), "elsewhere", "right at these inputs")
 
 # ---- second order ----------------------------------------------------------------------------------------

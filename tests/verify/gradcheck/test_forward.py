@@ -14,12 +14,7 @@ def leaf(*shape, dtype=gw.float64):
 
 @pytest.mark.parametrize(
     "f",
-    [
-        lambda x, y: x @ y,
-        lambda x, y: (x.sin() * y.sum(), y.exp()),
-        lambda x, y: x.softmax(1).cumsum(0) / y.norm(),
-    ],
-)
+    [lambda x, y: x @ y, lambda x, y: (x.sin() * y.sum(), y.exp()), lambda x, y: x.softmax(1).cumsum(0) / y.norm()])
 def test_both_modes_and_batches_pass(f):
     x, y = leaf(2, 3), leaf(3, 2)
     assert gradcheck(f, (x, y), **EVERY)
@@ -57,9 +52,8 @@ def test_a_wrong_jvp_is_found(monkeypatch):
     x, y = leaf(2), leaf(2)
     assert gradcheck(Scaled.apply, (x, y), check_forward_ad=True)
     monkeypatch.setattr(Scaled, "slope", 3.0)
-    with pytest.raises(
-        GradcheckError, match=r"Jacobian computed with forward mode mismatch for output 0 with respect"
-    ) as e:
+    with pytest.raises(GradcheckError,
+                       match=r"Jacobian computed with forward mode mismatch for output 0 with respect") as e:
         gradcheck(Scaled.apply, (x, y), check_forward_ad=True)
     assert "worst: d out[" in str(e.value)
     assert not gradcheck(Scaled.apply, (x, y), check_forward_ad=True, raise_exception=False)
@@ -69,9 +63,8 @@ def test_a_wrong_jvp_is_found(monkeypatch):
     def of_one(ctx, t, s):
         return (2 * t + s if not s.any() or not t.any() else t), t * 1
 
-    monkeypatch.setattr(
-        Scaled, "jvp", staticmethod(lambda ctx, t, s: (2 * t + s if not s.any() or not t.any() else t, t * 1))
-    )
+    monkeypatch.setattr(Scaled, "jvp",
+                        staticmethod(lambda ctx, t, s: (2 * t + s if not s.any() or not t.any() else t, t * 1)))
     with pytest.raises(GradcheckError, match="not linear in the tangents"):
         gradcheck(Scaled.apply, (x, y), check_forward_ad=True)
 
@@ -140,9 +133,7 @@ def test_batches_that_differ_are_found():
 
     x = leaf(3)
     assert gradcheck(Wrong.apply, x, check_forward_ad=True)
-    with pytest.raises(
-        GradcheckError, match=r"(?s)For output 0 and input 0.*: vmap over backward"
-    ):
+    with pytest.raises(GradcheckError, match=r"(?s)For output 0 and input 0.*: vmap over backward"):
         gradcheck(Wrong.apply, x, check_batched_grad=True)
     with pytest.raises(GradcheckError, match="batched gradient computation with forward-mode AD"):
         gradcheck(Wrong.apply, x, check_forward_ad=True, check_batched_forward_grad=True)

@@ -27,9 +27,8 @@ def test_kinks(name, fast):
     f, left, right = KINKS[name]
     with pytest.raises(gradwright.GradcheckError) as error:
         check(f, leaf([1.0, 0.0, 2.0]), fast_mode=fast)
-    assert str(error.value).startswith(
-        f"Output 0[1] has a kink at x[1] = 0: its slope is {left} to the left and {right} to the right"
-    )
+    assert str(error.value).startswith(f"Output 0[1] has a kink at x[1] = 0: its slope is {left} to the left and "
+                                       f"{right} to the right")
     assert not check(f, leaf([1.0, 0.0]), raise_exception=False)
     assert check(f, leaf([1.0, -1.0, 0.01]))
 

@@ -25,9 +25,7 @@ def test_without_python_flint_the_error_names_the_extra():
         "gradwright.verify.prove"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.stderr.endswith(
-        "ImportError: gradwright.verify.proof needs python-flint: pip install python-flint\n"
-    )
+    assert found.stderr.endswith("ImportError: gradwright.verify.proof needs python-flint: pip install python-flint\n")
 
 
 def test_gradwright_imports_none_of_it():

@@ -33,10 +33,8 @@ _ANEW = ("spawn_posix", "spawn_win32", "forkserver")
 _on: list[Any] = []
 
 
-def audit(
-    *, budget: float = BUDGET, every: int = 0, only: Sequence[str] = (), skip: Sequence[str] = (),
-    html: str | os.PathLike[str] | None = None, shown: bool = True,
-) -> Audit:  # fmt: skip
+def audit(*, budget: float = BUDGET, every: int = 0, only: Sequence[str] = (), skip: Sequence[str] = (),
+          html: str | os.PathLike[str] | None = None, shown: bool = True) -> Audit:
     """A context manager: all Functions and operations that are called within it are looked at when it ends.
 
     Args:

@@ -146,9 +146,8 @@ def subjects(module: ModuleType, name: str = "") -> list[Subject]:
     if not found:
         raise LookupError("there is no Function, custom_op or Op in it")
     behind = {id(s.function) for s in found if s.kind == "custom_op"}
-    return sorted(
-        (s for s in found if s.kind == "custom_op" or id(s.target) not in behind), key=lambda s: (s.file, s.line)
-    )
+    return sorted((s for s in found if s.kind == "custom_op" or id(s.target) not in behind),
+                  key=lambda s: (s.file, s.line))
 
 
 def subject_of(target: Any, samples: Any = None) -> Subject:

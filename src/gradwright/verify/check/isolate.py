@@ -40,9 +40,8 @@ class Worker:
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the process
         command = [sys.executable, "-m", "gradwright.verify.check.worker", target]
         one = {"OMP_NUM_THREADS": "1", **os.environ}  # several threads each would only be in each other's way
-        self.process = subprocess.Popen(
-            command, env=one, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
-        )
+        self.process = subprocess.Popen(command, env=one, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, text=True)
         self.limit, self.doing = limit, "it"
         try:
             self._read(START)
@@ -132,16 +131,9 @@ class Pool:
         return checked
 
 
-def check(
-    targets: str | Sequence[str],
-    *,
-    only: str | Sequence[str] = (),
-    jobs: int = 2,
-    limit: float = LIMIT,
-    fast: bool = False,
-    compiled: bool = False,
-    progress: Callable[[int, int, Checked | None], None] | None = None,
-) -> Report:
+def check(targets: str | Sequence[str], *, only: str | Sequence[str] = (), jobs: int = 2, limit: float = LIMIT,
+          fast: bool = False, compiled: bool = False,
+          progress: Callable[[int, int, Checked | None], None] | None = None) -> Report:
     """Check everything with a derivative in some files and modules.
 
     Args:
@@ -185,10 +177,8 @@ def check(
     unknown = [n for n in only if not any(s["name"] == n for _, s in found)]
     problems += [(n, "there is nothing of this name in what was given") for n in unknown]
     seconds = time.perf_counter() - start
-    return Report(
-        tuple(targets), tuple(results[k] for k in sorted(results)), tuple(problems), seconds, gradwright.__version__,
-        notes=tuple(notes),
-    )  # fmt: skip
+    return Report(tuple(targets), tuple(results[k] for k in sorted(results)), tuple(problems), seconds,
+                  gradwright.__version__, notes=tuple(notes))
 
 
 def _files(targets: Sequence[str], problems: list[tuple[str, str]]) -> Iterator[str]:

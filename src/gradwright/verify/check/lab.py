@@ -131,10 +131,8 @@ class Lab:
         """The gradients of the leaves, arrays or None, by one pass; None for a cotangent leaves the output out."""
         arrays = self.cotangents(run) if cotangents is None else cotangents
         pairs = [(o, self.T.from_numpy(v)) for o, v in zip(run.outputs, arrays, strict=True) if v is not None]
-        found = self.T.autograd.grad(
-            [o for o, _ in pairs], run.leaves, [v for _, v in pairs],
-            retain_graph=True, create_graph=recorded, allow_unused=True,
-        )  # fmt: skip
+        found = self.T.autograd.grad([o for o, _ in pairs], run.leaves, [v for _, v in pairs], retain_graph=True,
+                                     create_graph=recorded, allow_unused=True)
         return [None if g is None else g.detach().numpy() for g in found]
 
     def gradients(self) -> list[Any]:

@@ -46,18 +46,11 @@ def page(report: Report) -> str:
     rows = sorted(report.checked, key=lambda c: list(_WORDS).index(c.verdict))
     drawn = {f"{k}-{n}": figures(d) for k, c in enumerate(rows) for n, d in enumerate(c.diagnoses)}
     return document(
-        "gradwright.verify.check",
-        "template.html",
-        ["style.css"],
-        ["page.js"],
-        title=join(f"{report.command} {' '.join(report.targets)}"),
-        command=join(report.command),
-        about=_about(report),
-        totals=_totals(report),
-        problems=join([_problems(report), _notes(report)]),
+        "gradwright.verify.check", "template.html", ["style.css"], ["page.js"],
+        title=join(f"{report.command} {' '.join(report.targets)}"), command=join(report.command), about=_about(report),
+        totals=_totals(report), problems=join([_problems(report), _notes(report)]),
         rows=join([_row(k, c, unfolded=k == 0 and c.verdict is not Outcome.PASS) for k, c in enumerate(rows)]),
-        data=data(drawn),
-    )
+        data=data(drawn))
 
 
 def _about(report: Report) -> Markup:
@@ -88,15 +81,9 @@ def _totals(report: Report) -> Markup:
     totals = report.totals
     return join(
         [
-            tag(
-                "label",
+            tag("label",
                 tag("input", type="checkbox", id=f"show-{o.lower()}", checked=True, disabled=not totals.get(o)),
-                _mark(o),
-                tag("b", totals.get(o, 0)),
-                " ",
-                word,
-                class_=None if totals.get(o) else "none",
-            )
+                _mark(o), tag("b", totals.get(o, 0)), " ", word, class_=None if totals.get(o) else "none")
             for o, word in _WORDS.items()
         ]
     )
@@ -124,28 +111,19 @@ def _notes(report: Report) -> Markup:
 def _row(k: int, c: Checked, unfolded: bool) -> Markup:
     verdict = c.verdict
     failure = c.failures[0] if c.failures else None
-    summary = tag(
-        "summary",
-        _mark(verdict),
-        tag("h2", c.name),
-        tag("span", _WORDS[verdict], class_="verdict"),
-        tag("span", _dotted(failure.check, prose(failure.cause)) if failure else _passed(c), class_="cause"),
-        tag("span", _place(c), class_="place"),
-    )
+    summary = tag("summary", _mark(verdict), tag("h2", c.name), tag("span", _WORDS[verdict], class_="verdict"),
+                  tag("span", _dotted(failure.check, prose(failure.cause)) if failure else _passed(c), class_="cause"),
+                  tag("span", _place(c), class_="place"))
     lead = None
     if failure:
         lead = tag("div", tag("p", prose(failure.sentence)), _mend(failure.mend, failure.outcome), class_="lead")
     worst = _telling(c)
     body = tag(
-        "div",
-        lead,
-        _called(c),
+        "div", lead, _called(c),
         _section("diagnoses", "Derivatives", [_diagnosis(k, n, d, n == worst) for n, d in enumerate(c.diagnoses)]),
         _section("stability", "Stability", [_stability(d) for d in c.stability]),
-        _section("findings", "Checks", tag("ul", [_finding(f, f is failure) for f in c.findings])),
-        _source(c),
-        class_="body",
-    )
+        _section("findings", "Checks", tag("ul", [_finding(f, f is failure) for f in c.findings])), _source(c),
+        class_="body")
     return tag("details", summary, body, class_=f"row {verdict.lower()}", id=f"row-{k}", open=unfolded)
 
 
@@ -182,8 +160,7 @@ def _called(c: Checked) -> Markup:
         "div",
         tag("p", *_dotted(_KINDS.get(c.kind, c.kind), tag("code", where), f"{c.seconds:.2f}\N{NO-BREAK SPACE}s")),
         tag("details", tag("summary", f"{made} ({len(samples)})"), tag("ul", samples), how) if samples else None,
-        class_="called",
-    )
+        class_="called")
 
 
 def _finding(f: Finding, told: bool) -> Markup:
@@ -216,13 +193,9 @@ def _diagnosis(k: int, n: int, d: Mapping[str, Any], unfolded: bool) -> Markup:
         tag("summary", _mark(verdict), tag("span", *_dotted(*what)), tag("span", _WORDS[verdict], class_="verdict")),
         tag("p", tag("code", d["sample"]), class_="sample") if d.get("sample") else None,
         tag("p", prose(d["summary"]), class_="summary"),
-        tag("p", d["sampled"][0].upper() + d["sampled"][1:], class_="sampled") if d.get("sampled") else None,
-        causes,
-        _worst(d["worst"], verdict) if d["worst"] else None,
-        tag("div", class_="figures", data_figure=f"{k}-{n}"),
-        open=unfolded,
-        class_=verdict.lower(),
-    )
+        tag("p", d["sampled"][0].upper() + d["sampled"][1:], class_="sampled") if d.get("sampled") else None, causes,
+        _worst(d["worst"], verdict) if d["worst"] else None, tag("div", class_="figures", data_figure=f"{k}-{n}"),
+        open=unfolded, class_=verdict.lower())
 
 
 def _hypothesis(h: Mapping[str, Any], verdict: Outcome) -> Markup:
@@ -292,10 +265,6 @@ def _line(number: int, text: str, found: list[Finding]) -> Markup:
     wrong = any(f.outcome is not Outcome.ADVICE for f in found)
     kind = "suspect" if wrong else "advised" if found else ""
     why = ", ".join(dict.fromkeys(f.cause or f.check for f in found))
-    return tag(
-        "span",
-        tag("span", number, class_="number", aria_hidden="true"),
-        tag("span", f"{text}\n", class_="text"),
-        tag("span", _unseen(f" {kind}: "), why, class_="why") if found else None,
-        class_=f"line {kind}".rstrip(),
-    )
+    return tag("span", tag("span", number, class_="number", aria_hidden="true"),
+               tag("span", f"{text}\n", class_="text"),
+               tag("span", _unseen(f" {kind}: "), why, class_="why") if found else None, class_=f"line {kind}".rstrip())

@@ -175,12 +175,6 @@ def checked_from(data: Mapping[str, Any]) -> Checked:
 
 def report_from(data: Mapping[str, Any]) -> Report:
     """A `Report` from its `Report.as_dict`."""
-    return Report(
-        tuple(data["targets"]),
-        tuple(checked_from(c) for c in data["checked"]),
-        tuple((p["target"], p["reason"]) for p in data["problems"]),
-        data["seconds"],
-        data["version"],
-        data.get("command", "gradwright check"),
-        tuple(data.get("notes", ())),
-    )
+    return Report(tuple(data["targets"]), tuple(checked_from(c) for c in data["checked"]),
+                  tuple((p["target"], p["reason"]) for p in data["problems"]), data["seconds"], data["version"],
+                  data.get("command", "gradwright check"), tuple(data.get("notes", ())))

@@ -20,41 +20,23 @@ def zero(r: Residual, c: Context) -> Hypothesis | None:
         return None
     if not r.analytic[r.sound].any():
         if not c.case.differentiable:
-            return Hypothesis(
-                "zero",
-                f"the result does not depend on `{r.name}` as far as gradwright knows: its history was cut off",
-                1.0,
-                "keep to gradwright's functions on the way: .detach(), .data, .numpy() and no_grad cut the history",
-                r.name,
-            )
+            return Hypothesis("zero", f"the result does not depend on `{r.name}` as far as gradwright knows: its "
+                              "history was cut off", 1.0, "keep to gradwright's functions on the way: .detach(), "
+                              ".data, .numpy() and no_grad cut the history", r.name)
         what = "zeros" if any(r.given) else "None"
-        return Hypothesis(
-            "zero",
-            f"backward returns {what} for `{r.name}`, which the result does depend on",
-            1.0,
-            f"return the gradient of `{r.name}` in its place",
-            r.name,
-        )
+        return Hypothesis("zero", f"backward returns {what} for `{r.name}`, which the result does depend on", 1.0,
+                          f"return the gradient of `{r.name}` in its place", r.name)
     for out, said, known in r.blocks():
         if len(r.outputs) > 1 and not said.any() and wrong[:, out.slice].sum() == wrong.sum() and known.any():
-            return Hypothesis(
-                "zero",
-                f"the gradient of `{r.name}` leaves out what comes from `{out.name}`",
-                1.0,
-                f"add the part of the gradient of `{out.name}`: backward gets one grad_output for each output",
-                r.name,
-            )
+            return Hypothesis("zero", f"the gradient of `{r.name}` leaves out what comes from `{out.name}`", 1.0,
+                              f"add the part of the gradient of `{out.name}`: backward gets one grad_output for each "
+                              "output", r.name)
     rows = np.flatnonzero(wrong.any(1))
     if r.analytic[rows].any():
         return None
-    return Hypothesis(
-        "zero",
-        f"the gradient of `{r.name}` is 0 at {len(rows)} of {len(wrong)} entries that the result "
-        f"does depend on, the first at {_at(r, rows[0])}",
-        1.0,
-        f"look for what masks or skips them in backward{_region(r, c, rows)}",
-        r.name,
-    )
+    return Hypothesis("zero", f"the gradient of `{r.name}` is 0 at {len(rows)} of {len(wrong)} entries that the "
+                      f"result does depend on, the first at {_at(r, rows[0])}", 1.0,
+                      f"look for what masks or skips them in backward{_region(r, c, rows)}", r.name)
 
 
 def not_a_number(r: Residual, c: Context) -> Hypothesis | None:
@@ -63,16 +45,12 @@ def not_a_number(r: Residual, c: Context) -> Hypothesis | None:
     if not bad.any():
         return None
     rows = np.flatnonzero(bad.any(1))
-    return Hypothesis(
-        "not a number",
-        f"backward returns nan or inf for `{r.name}` at {_at(r, rows[0])}"
-        f"{' and elsewhere' if len(rows) > 1 else ''}, where the derivative is finite{_region(r, c, rows)}",
-        1.0,
-        "look for 0 / 0, or a root, logarithm or power that is not defined there: 0 times it is nan, not 0, and "
-        "`where` computes the branch that it drops. Put a harmless number in first: safe = where(taken, x, 1), and "
-        "compute with that; gradwright.autograd.detect_anomaly() names the operation",
-        r.name,
-    )
+    return Hypothesis("not a number", f"backward returns nan or inf for `{r.name}` at "
+                      f"{_at(r, rows[0])}{' and elsewhere' if len(rows) > 1 else ''}, where the derivative is "
+                      f"finite{_region(r, c, rows)}", 1.0, "look for 0 / 0, or a root, logarithm or power that is not "
+                      "defined there: 0 times it is nan, not 0, and `where` computes the branch that it drops. Put a "
+                      "harmless number in first: safe = where(taken, x, 1), and compute with that; "
+                      "gradwright.autograd.detect_anomaly() names the operation", r.name)
 
 
 def surrogate(r: Residual, c: Context) -> Hypothesis | None:
@@ -90,13 +68,7 @@ def surrogate(r: Residual, c: Context) -> Hypothesis | None:
             f"forward is flat in `{r.name}` at {rows.sum()} of {len(rows)} entries, as clamping makes it, but "
             "backward hands a gradient on there"
         )
-    return Hypothesis(
-        "surrogate",
-        sentence + straight,
-        1.0,
-        f"return 0 where forward is flat; {MEANT}",
-        r.name,
-    )
+    return Hypothesis("surrogate", sentence + straight, 1.0, f"return 0 where forward is flat; {MEANT}", r.name)
 
 
 def clipped(r: Residual, c: Context) -> Hypothesis | None:
@@ -115,9 +87,8 @@ def clipped(r: Residual, c: Context) -> Hypothesis | None:
     if limit and at_limit.sum() > 1 and (at_limit == r.wrong).all():
         evidence = r.explained(np.clip(r.numeric, -limit, limit))
         if evidence >= ENOUGH:
-            return Hypothesis(
-                "clipped", f"the gradient of `{r.name}` is clipped to ±{limit:.6g}", evidence, mend, r.name
-            )
+            return Hypothesis("clipped", f"the gradient of `{r.name}` is clipped to ±{limit:.6g}", evidence, mend,
+                              r.name)
     lengths = np.linalg.norm(np.where(r.sound, r.numeric, 0), axis=0)
     said = np.linalg.norm(np.where(r.sound, r.analytic, 0), axis=0)
     top = float(said.max(initial=0.0))
@@ -126,16 +97,11 @@ def clipped(r: Residual, c: Context) -> Hypothesis | None:
             guess = r.numeric * np.where(lengths > top, top / lengths, 1.0)
         evidence = r.explained(guess)
         if evidence >= ENOUGH:
-            return Hypothesis(
-                "clipped", f"the gradient of `{r.name}` is scaled down to a length of {top:.6g}", evidence, mend, r.name
-            )
+            return Hypothesis("clipped", f"the gradient of `{r.name}` is scaled down to a length of {top:.6g}",
+                              evidence, mend, r.name)
     if cut:
-        return Hypothesis(
-            "clipped",
-            "the gradients do not grow with grad_output beyond some size: backward clips them",
-            1.0,
-            mend,
-        )
+        return Hypothesis("clipped", "the gradients do not grow with grad_output beyond some size: backward clips them",
+                          1.0, mend)
     return None
 
 
@@ -152,22 +118,10 @@ def region(r: Residual, c: Context) -> Hypothesis | None:
     k = float(np.sum(numeric * analytic)) / size if size and np.isfinite(analytic).all() else 0.0
     scaled = np.where(rows[:, None], k * r.numeric, r.numeric)
     if size and r.explained(scaled, abs(k)) >= ENOUGH:
-        return Hypothesis(
-            "region",
-            f"the gradient of `{r.name}` is wrong exactly where {text}: "
-            f"{apart(k, 1.0)[0]} times what it should be there",
-            1.0,
-            f"look at the branch of backward for {text}",
-            r.name,
-            k,
-        )
-    return Hypothesis(
-        "region",
-        f"the gradient of `{r.name}` is wrong exactly where {text} ({wrong.sum()} of {judged.sum()} entries)",
-        0.9,
-        f"look at the branch of backward for {text}",
-        r.name,
-    )
+        return Hypothesis("region", f"the gradient of `{r.name}` is wrong exactly where {text}: {apart(k, 1.0)[0]} "
+                          "times what it should be there", 1.0, f"look at the branch of backward for {text}", r.name, k)
+    return Hypothesis("region", f"the gradient of `{r.name}` is wrong exactly where {text} ({wrong.sum()} of "
+                      f"{judged.sum()} entries)", 0.9, f"look at the branch of backward for {text}", r.name)
 
 
 def _split(r: Residual, c: Context, wrong: Any, judged: Any) -> str | None:

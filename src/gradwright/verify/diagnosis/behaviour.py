@@ -20,13 +20,8 @@ def overlap(r: Residual, c: Context) -> Hypothesis | None:
     for name, x in zip(c.case.names, c.case.varied, strict=True):
         how = overlapping(x)
         if how:
-            return Hypothesis(
-                "overlap",
-                f"entries of `{name}` share memory ({how}): one cannot be moved without the others",
-                1.0,
-                f"give {name}.detach().clone() instead",
-                name,
-            )
+            return Hypothesis("overlap", f"entries of `{name}` share memory ({how}): one cannot be moved without the "
+                              "others", 1.0, f"give {name}.detach().clone() instead", name)
     return None
 
 
@@ -35,12 +30,8 @@ def writes(r: Residual, c: Context) -> Hypothesis | None:
     if not c.probes.written:
         return None
     names = ", ".join(f"`{n}`" for n in c.probes.written)
-    return Hypothesis(
-        "changed input",
-        f"forward changes {names} in place",
-        1.0,
-        "clone it first, or declare it with ctx.mark_dirty and return it",
-    )
+    return Hypothesis("changed input", f"forward changes {names} in place", 1.0,
+                      "clone it first, or declare it with ctx.mark_dirty and return it")
 
 
 def random(r: Residual, c: Context) -> Hypothesis | None:
@@ -48,28 +39,17 @@ def random(r: Residual, c: Context) -> Hypothesis | None:
     p = c.probes
     if p.drift > 100 * _unit(r):
         kept = f" ({', '.join(p.state)} changed from one to the other)" if p.state else ""
-        return Hypothesis(
-            "non-determinism",
-            f"two calls at the same point differ by {p.drift:.2g} of the result{kept}",
-            1.0,
-            "draw the random numbers outside and pass them in, or seed the generator inside the "
-            "function; keep nothing between calls",
-        )
+        return Hypothesis("non-determinism", f"two calls at the same point differ by {p.drift:.2g} of the result{kept}",
+                          1.0, "draw the random numbers outside and pass them in, or seed the generator inside the "
+                          "function; keep nothing between calls")
     if p.backward_drift > TELLING and p.draws:
-        return Hypothesis(
-            "non-determinism",
-            f"backward draws random numbers: two passes over the same graph differ by {p.backward_drift:.2g} of the "
-            "gradient, and from the same seed they do not",
-            1.0,
-            "draw in forward, and keep on ctx what was drawn: backward must use the same",
-        )
+        return Hypothesis("non-determinism", "backward draws random numbers: two passes over the same graph differ by "
+                          f"{p.backward_drift:.2g} of the gradient, and from the same seed they do not", 1.0,
+                          "draw in forward, and keep on ctx what was drawn: backward must use the same")
     if p.backward_drift > TELLING and p.renewed > TELLING:
-        return Hypothesis(
-            "non-determinism",
-            f"two backward passes over the same graph differ by {p.backward_drift:.2g} of the gradient",
-            1.0,
-            "draw random numbers in forward and keep them on ctx; backward must use the same",
-        )
+        return Hypothesis("non-determinism", "two backward passes over the same graph differ by "
+                          f"{p.backward_drift:.2g} of the gradient", 1.0, "draw random numbers in forward and keep "
+                          "them on ctx; backward must use the same")
     return None
 
 
@@ -83,32 +63,19 @@ def stale(r: Residual, c: Context) -> Hypothesis | None:
     if p.drift > 100 * _unit(r) and p.state:
         return Hypothesis("stale state", f"forward depends on what earlier calls left behind{where}", 1.0, mend)
     if p.interleaved > TELLING and p.renewed <= TELLING:
-        return Hypothesis(
-            "stale state",
-            "after another call of forward, backward gives another gradient: it uses what "
-            f"the last call left behind{where}",
-            1.0,
-            mend,
-        )
+        return Hypothesis("stale state", "after another call of forward, backward gives another gradient: it uses "
+                          f"what the last call left behind{where}", 1.0, mend)
     if (
         p.elsewhere is not None
         and p.elsewhere[0] > p.elsewhere[1]
         and p.same_elsewhere
         and (where or not any(q.wrong.any() for q in c.residuals))
     ):
-        return Hypothesis(
-            "stale state",
-            f"at another point backward gives the gradient of the first call: it uses what that left behind{where}",
-            1.0,
-            mend,
-        )
+        return Hypothesis("stale state", "at another point backward gives the gradient of the first call: it uses "
+                          f"what that left behind{where}", 1.0, mend)
     if p.backward_drift > TELLING and p.renewed <= TELLING:
-        return Hypothesis(
-            "stale state",
-            "a second backward pass over the same graph gives another gradient: backward changes what is on ctx",
-            1.0,
-            "do not write to ctx, or to what is on it, in backward",
-        )
+        return Hypothesis("stale state", "a second backward pass over the same graph gives another gradient: backward "
+                          "changes what is on ctx", 1.0, "do not write to ctx, or to what is on it, in backward")
     return None
 
 
@@ -122,12 +89,8 @@ def elsewhere(r: Residual, c: Context) -> Hypothesis | None:
         or any(q.wrong.any() for q in c.residuals)
     ):
         return None
-    return Hypothesis(
-        "elsewhere",
-        f"right at these inputs, but with them times 0.8731 the gradient is off by {p.elsewhere[0]:.3g}",
-        0.9,
-        "diagnose it there, for an entry by entry account",
-    )
+    return Hypothesis("elsewhere", "right at these inputs, but with them times 0.8731 the gradient is off by "
+                      f"{p.elsewhere[0]:.3g}", 0.9, "diagnose it there, for an entry by entry account")
 
 
 def disowned(r: Residual, c: Context) -> Hypothesis | None:
@@ -135,15 +98,10 @@ def disowned(r: Residual, c: Context) -> Hypothesis | None:
     w = c.probes.witness
     if w is None or w.agrees is not False or any(q.wrong.any() for q in c.residuals):
         return None
-    return Hypothesis(
-        "small error",
-        f"the derivative {w.at} is off from the engine's own derivative of forward by {w.error:.2g} of its largest "
-        "entry: less than differences tell, and more than rounding",
-        1.0,
-        "look for a constant with too few digits, an eps that only one of forward and backward has, or an "
-        "approximation in place of the formula",
-        w.at.partition("`")[2].rstrip("`"),
-    )
+    return Hypothesis("small error", f"the derivative {w.at} is off from the engine's own derivative of forward by "
+                      f"{w.error:.2g} of its largest entry: less than differences tell, and more than rounding", 1.0,
+                      "look for a constant with too few digits, an eps that only one of forward and backward has, or "
+                      "an approximation in place of the formula", w.at.partition("`")[2].rstrip("`"))
 
 
 def cotangent(r: Residual, c: Context) -> Hypothesis | None:
@@ -152,38 +110,24 @@ def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     if p.draws:
         return None
     if p.ignored and np.isfinite(r.analytic).all():
-        return Hypothesis(
-            "cotangent ignored",
-            "backward gives the same whatever grad_output is",
-            1.0,
-            "multiply by grad_output: backward returns grad_output times the derivative",
-        )
+        return Hypothesis("cotangent ignored", "backward gives the same whatever grad_output is", 1.0,
+                          "multiply by grad_output: backward returns grad_output times the derivative")
     if p.at_zero > TELLING:
-        return Hypothesis(
-            "cotangent ignored",
-            "backward does not give 0 for a grad_output of 0: a term is not multiplied by it",
-            1.0,
-            "multiply every term by grad_output",
-        )
+        return Hypothesis("cotangent ignored", "backward does not give 0 for a grad_output of 0: a term is not "
+                          "multiplied by it", 1.0, "multiply every term by grad_output")
     enough = telling(c)
     if max(p.at_random, p.at_large) < NEARLY and nearly(r, c) is not None:
         return None  # rounding to a shorter dtype does so
     if r.wrong.any() and not r.numeric[r.wrong.any(1)].any():
         return None  # where forward is flat there is no gradient, linear or not
     if p.at_random > enough:
-        return Hypothesis(
-            "cotangent ignored",
-            "backward is not linear in grad_output: its results for single entries do not add up to that for all",
-            1.0,
-            "use grad_output once in every term, and no function of it such as abs, sign or a power",
-        )
+        return Hypothesis("cotangent ignored", "backward is not linear in grad_output: its results for single entries "
+                          "do not add up to that for all", 1.0, "use grad_output once in every term, and no function "
+                          "of it such as abs, sign or a power")
     if p.at_large > enough and not p.saturates:
-        return Hypothesis(
-            "cotangent ignored",
-            "backward is not linear in grad_output: a much larger one does not give a gradient as much larger",
-            1.0,
-            "use grad_output once in every term, without clipping or thresholds",
-        )
+        return Hypothesis("cotangent ignored", "backward is not linear in grad_output: a much larger one does not "
+                          "give a gradient as much larger", 1.0, "use grad_output once in every term, without "
+                          "clipping or thresholds")
     return None
 
 
@@ -203,13 +147,10 @@ def sums(r: Residual, c: Context) -> Hypothesis | None:
     """Something may be wrong off the grid."""
     if not doubtful(c) or c.probes.rest is None:
         return None
-    return Hypothesis(
-        "doubtful sums",
-        f"the entries compared agree, but random sums of all are off by {c.probes.rest[0]:.2g}, more than the "
-        f"{c.probes.rest[1]:.1g} that may be, and no single entry was found that is",
-        1.0,
-        "give smaller inputs, of which all entries can be compared, or a larger budget",
-    )
+    return Hypothesis("doubtful sums", "the entries compared agree, but random sums of all are off by "
+                      f"{c.probes.rest[0]:.2g}, more than the {c.probes.rest[1]:.1g} that may be, and no single entry "
+                      "was found that is", 1.0, "give smaller inputs, of which all entries can be compared, or a "
+                      "larger budget")
 
 
 def empty(r: Residual, c: Context) -> Hypothesis | None:
@@ -235,14 +176,9 @@ def kink(r: Residual, c: Context) -> Hypothesis | None:
     where = f"`{r.name}{at or ''}`" + (f" and {len(rows) - 1} more" if len(rows) > 1 else "")
     low, high = sorted((left, right))
     inside = "one of the values between, as it may be" if low - 1e-6 <= said <= high + 1e-6 else "not between them"
-    return Hypothesis(
-        "kink",
-        f"the function has a kink at {where}: the slope is {left:.6g} to the left and {right:.6g} to "
-        f"the right; backward gives {said:.6g}, {inside}",
-        1.0,
-        "give inputs away from the kink; what backward does at it is a matter of convention",
-        r.name,
-    )
+    return Hypothesis("kink", f"the function has a kink at {where}: the slope is {left:.6g} to the left and "
+                      f"{right:.6g} to the right; backward gives {said:.6g}, {inside}", 1.0,
+                      "give inputs away from the kink; what backward does at it is a matter of convention", r.name)
 
 
 def edge(r: Residual, c: Context) -> Hypothesis | None:
@@ -252,13 +188,8 @@ def edge(r: Residual, c: Context) -> Hypothesis | None:
         return None
     at = list(r.input.at(int(rows[0]))[1])
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return Hypothesis(
-        "edge",
-        f"the result is nan or inf right beside `{r.name}{at or ''}`{more}: the edge of where the function is defined",
-        1.0,
-        "give inputs further inside",
-        r.name,
-    )
+    return Hypothesis("edge", f"the result is nan or inf right beside `{r.name}{at or ''}`{more}: the edge of where "
+                      "the function is defined", 1.0, "give inputs further inside", r.name)
 
 
 def precision(r: Residual, c: Context) -> Hypothesis | None:
@@ -275,19 +206,12 @@ def precision(r: Residual, c: Context) -> Hypothesis | None:
     )
     if coarsest is not None:
         dtype = dict(zip(c.case.names, c.case.varied, strict=True))[coarsest].array.dtype
-        return Hypothesis(
-            "precision",
-            f"`{coarsest}` is of {dtype}: differences of numbers so coarse cannot tell",
-            1.0,
-            "give inputs of float64",
-        )
-    return Hypothesis(
-        "noise",
-        "forward is not smooth: finite differences do not settle, whatever the step (rounding to a "
-        "lower precision inside, an iteration stopped early, a table)",
-        1.0,
-        "compute in float64 throughout, and iterate to the end; or give inputs where the function varies less wildly",
-    )
+        return Hypothesis("precision", f"`{coarsest}` is of {dtype}: differences of numbers so coarse cannot tell", 1.0,
+                          "give inputs of float64")
+    return Hypothesis("noise", "forward is not smooth: finite differences do not settle, whatever the step (rounding "
+                      "to a lower precision inside, an iteration stopped early, a table)", 1.0,
+                      "compute in float64 throughout, and iterate to the end; or give inputs where the function "
+                      "varies less wildly")
 
 
 def coarse(r: Residual, c: Context) -> float:

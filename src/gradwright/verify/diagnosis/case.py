@@ -40,14 +40,8 @@ class Case(Subject):
         warnings: what gradwright had to say about gradients.
     """
 
-    def __init__(
-        self,
-        f: Any,
-        inputs: Any,
-        names: Sequence[str] | None = None,
-        outputs: Sequence[str] | None = None,
-        name: str | None = None,
-    ) -> None:
+    def __init__(self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
+                 name: str | None = None) -> None:
         self.function = function_of(f)
         self.whole: Any = self.function or (f if isinstance(f, (CustomOp, Op)) else None)
         self.warnings: list[GradientWarning] = []
@@ -61,10 +55,8 @@ class Case(Subject):
             before = [(t, np.array(t.array)) for t in tensors(inputs)]
             super().__init__(func, inputs, self.arguments)
         if not self.varied:
-            raise ValueError(
-                "diagnose: none of the inputs requires grad, so there is no derivative to look at: give "
-                "those that matter requires_grad=True"
-            )
+            raise ValueError("diagnose: none of the inputs requires grad, so there is no derivative to look at: give "
+                             "those that matter requires_grad=True")
         unique = {id(x): (n, x) for n, x in zip(reversed(self.names), reversed(self.varied), strict=True)}
         self.names, self.varied = [n for n, _ in unique.values()][::-1], [x for _, x in unique.values()][::-1]
         at = {id(t): values for t, values in before}

@@ -43,11 +43,8 @@ NOT_GIVEN = "derivative not given"
 """The cause where an operation says that it has no second derivative: asking for one is an error, never a number."""
 
 
-def diagnose(
-    f: Callable[..., Any], inputs: Tensor | Sequence[Any], *, names: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None, order: int = 1,
-    budget: float = BUDGET,
-) -> Diagnosis:  # fmt: skip
+def diagnose(f: Callable[..., Any], inputs: Tensor | Sequence[Any], *, names: Sequence[str] | None = None,
+             outputs: Sequence[str] | None = None, order: int = 1, budget: float = BUDGET) -> Diagnosis:
     """Compare the derivative of a function with finite differences, and say what is wrong with it.
 
     Args:
@@ -103,23 +100,16 @@ def diagnose(
 class Examination:
     """The diagnoses of both orders, one after the other; ``around``, of what they must not depend on, too."""
 
-    def __init__(
-        self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
-        budget: float = BUDGET, around: bool = True,
-    ) -> None:  # fmt: skip
+    def __init__(self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
+                 budget: float = BUDGET, around: bool = True) -> None:
         given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
         f, inputs = on_host(f, given)
         self.budget, self.around = budget, around
         with _quiet(), restored(tensors(inputs)):
             self.case = Case(f, inputs, names, outputs)
-            self.replay = Replay(
-                f,
-                _copied(inputs),
-                tuple(self.case.arguments),
-                None if names is None else tuple(names),
-                None if outputs is None else tuple(outputs),
-                1,
-            )
+            self.replay = Replay(f, _copied(inputs), tuple(self.case.arguments),
+                                 None if names is None else tuple(names), None if outputs is None else tuple(outputs),
+                                 1)
 
     def first(self, order: int = 1) -> Diagnosis:
         """That of the gradient; it is replayed to this order."""
@@ -156,12 +146,8 @@ def _no_second(error: RuntimeError) -> Hypothesis:
             "compute that with gradwright's functions; or declare what is meant: once_differentiable, if there is no "
             'second derivative, or surrogate("reason"), if the value is a constant to it',
         )
-    return Hypothesis(
-        "second derivative",
-        f"there is no second derivative: {error}",
-        1.0,
-        "write backward with gradwright's functions of saved inputs and outputs",
-    )
+    return Hypothesis("second derivative", f"there is no second derivative: {error}", 1.0,
+                      "write backward with gradwright's functions of saved inputs and outputs")
 
 
 def second(first: Case) -> Case:
@@ -195,13 +181,8 @@ def second(first: Case) -> Case:
     gradient.first = lambda *arguments: first.func(*arguments[:n])  # type: ignore[attr-defined]
 
     leaves = [leaf(c, o) for c, o in zip(cotangents, first.outputs, strict=True)]
-    case = Case(
-        gradient,
-        (*first.inputs, *leaves),
-        [*first.arguments, *(f"cotangent of {c.name}" for c in first.columns)],
-        None,
-        first.name,
-    )
+    case = Case(gradient, (*first.inputs, *leaves),
+                [*first.arguments, *(f"cotangent of {c.name}" for c in first.columns)], None, first.name)
     case.function = first.function
     return case.on(WHOLE, [f"gradient of {first.names[i]}" for i in known])
 
@@ -211,9 +192,7 @@ def _recorded(g: Any) -> Any:
     return g if g.requires_grad else g + leaf(np.zeros(()), g)
 
 
-def _examined(
-    case: Case, order: int, first: Case | None, replay: Replay, budget: float, around: bool
-) -> Diagnosis:  # fmt: skip
+def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget: float, around: bool) -> Diagnosis:
     if any(overlapping(x) for x in case.varied):
         rest = Context(case, (), Probes(), order, first)
         cause = overlap(None, rest)  # type: ignore[arg-type]

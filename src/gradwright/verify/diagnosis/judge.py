@@ -57,9 +57,8 @@ def explained(c: Context, verdict: Verdict) -> tuple[Hypothesis, ...]:
     return tuple(h for h in found if h.name in _UNSETTLED)
 
 
-def described(
-    c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rungs: Sequence[Rungs], replay: Replay, cost: Cost
-) -> Diagnosis:
+def described(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rungs: Sequence[Rungs], replay: Replay,
+              cost: Cost) -> Diagnosis:
     """The diagnosis."""
     j, row, column = _worst(c, verdict)
     entry, steps, ladder = None, np.empty(0), np.empty(0)
@@ -68,37 +67,15 @@ def described(
         out = next(o for o in r.outputs if column < o.start + o.size)
         (part, index), (of, output_index) = r.input.at(row), out.at(column)
         parts = f"{of or 'real'} by {part or 'real'}" if of or part else ""
-        entry = Entry(
-            r.name,
-            index,
-            out.name,
-            output_index,
-            parts,
-            float(r.analytic[row, column]),
-            float(r.numeric[row, column]),
-            float(r.bar[row, column]),
-        )
+        entry = Entry(r.name, index, out.name, output_index, parts, float(r.analytic[row, column]),
+                      float(r.numeric[row, column]), float(r.bar[row, column]))
         steps, ladder = rungs[j].steps[:, row], rungs[j].slopes[:, row, column]
     settle = found[0].mend if verdict is Verdict.INCONCLUSIVE and found else ""
     return Diagnosis(
-        c.case.name,
-        c.order,
-        verdict,
-        found[0].name if found else "",
-        _summary(c, verdict, found, entry),
-        settle,
-        entry,
-        abs(entry.analytic - entry.numeric) if entry else 0.0,
-        entry.bar if entry else 0.0,
-        found,
-        tuple(_blocks(c)),
-        steps,
-        ladder,
-        replay,
-        _sampled(c.case, cost),
-        _witnessed(c.probes.witness, verdict),
-        max((r.seen for r in c.residuals if r.scale()), default=None) if verdict is Verdict.VERIFIED else None,
-    )
+        c.case.name, c.order, verdict, found[0].name if found else "", _summary(c, verdict, found, entry), settle,
+        entry, abs(entry.analytic - entry.numeric) if entry else 0.0, entry.bar if entry else 0.0, found,
+        tuple(_blocks(c)), steps, ladder, replay, _sampled(c.case, cost), _witnessed(c.probes.witness, verdict),
+        max((r.seen for r in c.residuals if r.scale()), default=None) if verdict is Verdict.VERIFIED else None)
 
 
 def _witnessed(found: Witness | None, verdict: Verdict) -> str:
@@ -186,18 +163,6 @@ def undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diagn
     """The diagnosis of what could not be measured."""
     which = "second derivative" if order == 2 else "gradient"
     return Diagnosis(
-        name,
-        order,
-        Verdict.INCONCLUSIVE,
-        cause.name,
+        name, order, Verdict.INCONCLUSIVE, cause.name,
         f"the {which} of {name} ({cause.name})" if cause.name != which else f"{name} has no second derivative",
-        cause.mend,
-        None,
-        0.0,
-        0.0,
-        (cause,),
-        (),
-        np.empty(0),
-        np.empty(0),
-        replay,
-    )
+        cause.mend, None, 0.0, 0.0, (cause,), (), np.empty(0), np.empty(0), replay)

@@ -26,19 +26,10 @@ def swapped(r: Residual, c: Context) -> Hypothesis | None:
         if other.explained(r.numeric) >= ENOUGH:
             names = [n for n in c.case.names if n in (r.name, other.name)]
             both = " and ".join(f"`{n}`" for n in names)
-            return Hypothesis(
-                "swapped",
-                f"the gradients of {both} are swapped",
-                evidence,
-                "return the gradients in the order of the arguments of forward",
-            )
-        return Hypothesis(
-            "swapped",
-            f"the gradient of `{r.name}` is that of `{other.name}`",
-            evidence,
-            f"return the gradient of `{r.name}` in its place",
-            r.name,
-        )
+            return Hypothesis("swapped", f"the gradients of {both} are swapped", evidence,
+                              "return the gradients in the order of the arguments of forward")
+        return Hypothesis("swapped", f"the gradient of `{r.name}` is that of `{other.name}`", evidence,
+                          f"return the gradient of `{r.name}` in its place", r.name)
     return None
 
 
@@ -51,13 +42,9 @@ def exchanged(r: Residual, c: Context) -> Hypothesis | None:
         guess[:, a.slice], guess[:, b.slice] = r.numeric[:, b.slice], r.numeric[:, a.slice]
         evidence = r.explained(guess)
         if evidence >= ENOUGH:
-            return Hypothesis(
-                "swapped",
-                f"in the gradient of `{r.name}` the grad_outputs of `{a.name}` and `{b.name}` are swapped",
-                evidence,
-                "take the grad_outputs in the order of what forward returns",
-                r.name,
-            )
+            return Hypothesis("swapped", f"in the gradient of `{r.name}` the grad_outputs of `{a.name}` and "
+                              f"`{b.name}` are swapped", evidence, "take the grad_outputs in the order of what "
+                              "forward returns", r.name)
     return None
 
 
@@ -101,14 +88,10 @@ def triangle(r: Residual, c: Context) -> Hypothesis | None:
         evidence = r.explained(((by_entry + other) / 2).reshape(r.numeric.shape))
         if evidence >= ENOUGH:
             name = r.name
-            return Hypothesis(
-                "triangle",
-                f"the {unread} triangle of `{name}` is not read: it is taken to be that of a Hermitian (symmetric, if "
-                "real) matrix, and backward gives the gradient of both",
-                evidence,
-                f"symmetrise what is given: check the function of ({name} + {name}.mH) / 2",
-                name,
-            )
+            return Hypothesis("triangle", f"the {unread} triangle of `{name}` is not read: it is taken to be that of "
+                              "a Hermitian (symmetric, if real) matrix, and backward gives the gradient of both",
+                              evidence, f"symmetrise what is given: check the function of ({name} + {name}.mH) / 2",
+                              name)
     return None
 
 
@@ -136,13 +119,8 @@ def flipped(r: Residual, c: Context) -> Hypothesis | None:
         for a, by in itertools.product(axes, (1, -1)):
             evidence = r.explained(_spread(r, out, np.roll(matrix, by, a).reshape(said.shape)))
             if evidence >= ENOUGH:
-                return Hypothesis(
-                    "shifted",
-                    f"the gradient of `{r.name}` is moved by one entry along a dimension",
-                    evidence,
-                    "look for an index that is off by one in backward",
-                    r.name,
-                )
+                return Hypothesis("shifted", f"the gradient of `{r.name}` is moved by one entry along a dimension",
+                                  evidence, "look for an index that is off by one in backward", r.name)
     return None
 
 
@@ -150,14 +128,9 @@ def missing_sum(r: Residual, c: Context) -> Hypothesis | None:
     """The sum over a dimension that the argument was broadcast along is missing, or taken over another."""
     for w in _misfits(r, c):
         if isinstance(w.got, tuple):
-            return Hypothesis(
-                "missing sum",
-                f"the sum over the broadcast dimensions is missing: backward returns a gradient of shape {size(w.got)} "
-                f"for `{w.argument}` of shape {size(w.expected)}",
-                1.0,
-                w.mend,
-                r.name,
-            )
+            return Hypothesis("missing sum", "the sum over the broadcast dimensions is missing: backward returns a "
+                              f"gradient of shape {size(w.got)} for `{w.argument}` of shape {size(w.expected)}", 1.0,
+                              w.mend, r.name)
     for out, _, known in _single(r):
         if math.prod(out.shape) <= math.prod(r.input.shape):
             continue
@@ -172,26 +145,17 @@ def missing_sum(r: Residual, c: Context) -> Hypothesis | None:
                 evidence = r.explained(_spread(r, out, kept.reshape(known.shape)))
                 if evidence >= ENOUGH and out.axes[d] > 1:
                     d -= out.is_complex
-                    return Hypothesis(
-                        "missing sum",
-                        f"the gradient of `{r.name}` takes only entry {k} of dimension {d} "
-                        f"of grad_output, which `{r.name}` was broadcast along, instead of the sum",
-                        evidence,
-                        f"sum over that dimension: grad_output.sum({d})",
-                        r.name,
-                    )
+                    return Hypothesis("missing sum", f"the gradient of `{r.name}` takes only entry {k} of dimension "
+                                      f"{d} of grad_output, which `{r.name}` was broadcast along, instead of the sum",
+                                      evidence, f"sum over that dimension: grad_output.sum({d})", r.name)
         for a, b in itertools.combinations(range(out.is_complex, len(out.axes)), 2):
             if out.axes[a] == out.axes[b] > 1:
                 guess = columns.swapaxes(a + 1, b + 1).reshape(known.shape)
                 evidence = r.explained(_spread(r, out, guess))
                 if evidence >= ENOUGH:
-                    return Hypothesis(
-                        "missing sum",
-                        f"the gradient of `{r.name}` is summed over the wrong dimension",
-                        evidence,
-                        f"sum over the dimension that `{r.name}` was broadcast along (sum_to_size finds it)",
-                        r.name,
-                    )
+                    return Hypothesis("missing sum", f"the gradient of `{r.name}` is summed over the wrong dimension",
+                                      evidence, f"sum over the dimension that `{r.name}` was broadcast along "
+                                      "(sum_to_size finds it)", r.name)
     return None
 
 
@@ -199,13 +163,8 @@ def converted(r: Residual, c: Context) -> Hypothesis | None:
     """The gradient is of another dtype than its argument."""
     for w in _misfits(r, c):
         if not isinstance(w.got, tuple):
-            return Hypothesis(
-                "gradient dtype",
-                f"backward returns a gradient of {w.got} for `{w.argument}` of {w.expected}",
-                1.0,
-                w.mend,
-                r.name,
-            )
+            return Hypothesis("gradient dtype", f"backward returns a gradient of {w.got} for `{w.argument}` of "
+                              f"{w.expected}", 1.0, w.mend, r.name)
     return None
 
 

@@ -63,8 +63,7 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
         spread = max(unit ** (2 / 3), 8 * unit * far)  # rounding a large number moves the derivative, too
         allowed = trust * n.bar + 1e-7 * np.abs(n.value) + spread * scale + 10 * unit
         residuals.append(
-            Residual(row, case.columns, backward, n.value, n.bar, allowed, n.kinks, n.left, n.right, given, unit)
-        )
+            Residual(row, case.columns, backward, n.value, n.bar, allowed, n.kinks, n.left, n.right, given, unit))
     return tuple(residuals), tuple(rungs for *_, rungs in measured)
 
 
@@ -171,10 +170,8 @@ def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any)
     columns = [c.entries for c in case.columns]
     all_of = [central(case, x, h, rows, columns) for h in steps]
     at = [np.array(a).reshape(-1)[slice(None) if c is None else c] for a, c in zip(case.values(), columns, strict=True)]
-    unit = max(
-        (rounding(d) * float(np.max(np.abs(a), initial=0)) for a, (_, d) in zip(at, case.shapes, strict=True)),
-        default=0.0,
-    )
+    unit = max((rounding(d) * float(np.max(np.abs(a), initial=0)) for a, (_, d) in zip(at, case.shapes, strict=True)),
+               default=0.0)
     found = []
     for k, (_, dtype) in enumerate(case.shapes):
         column = case.columns[k]

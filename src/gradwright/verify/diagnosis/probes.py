@@ -147,8 +147,7 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
         )
         if not case.grid.whole:  # what those make of it that are not compared is taken off again
             said = _compared(case, cotangents) - _compared(
-                case, [a - b for a, b in zip(cotangents, compared, strict=True)]
-            )
+                case, [a - b for a, b in zip(cotangents, compared, strict=True)])
         due, size = matrix @ g, np.abs(matrix) @ np.abs(g)
         room = unit ** (2 / 3) * np.maximum(size, np.max(size, initial=0.0))
         left = leftover(case) / max(1e-6, unit**0.5)
@@ -182,9 +181,8 @@ def _compared(case: Case, cotangents: Sequence[Any]) -> Any:
     return found[np.concatenate([s + r.coordinates for s, r in zip(starts, case.rows, strict=True)])]
 
 
-def _other_point(
-    case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any], here_said: Any
-) -> dict[str, Any]:
+def _other_point(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any],
+                 here_said: Any) -> dict[str, Any]:
     """Run forward at another point and back again, and backward at both."""
     points = [_other(x.array) for x in case.varied]
     if any(x.array.dtype.kind not in "fc" for x in case.varied):

@@ -117,7 +117,6 @@ def _wrapped(label: str, line: str) -> list[str]:
     return [
         piece
         for room, text in ((label, first), *((" " * 8, text) for text in rest))
-        for piece in textwrap.wrap(
-            text, WIDTH, initial_indent=room, subsequent_indent=" " * 8, break_long_words=False, break_on_hyphens=False
-        )
+        for piece in textwrap.wrap(text, WIDTH, initial_indent=room, subsequent_indent=" " * 8, break_long_words=False,
+                                   break_on_hyphens=False)
     ]

@@ -89,23 +89,14 @@ def write(path: Path, replay: Replay, report: str, arrays: dict[str, Any]) -> tu
     np.savez(path, **found)
     identifier = "".join(c if c.isalnum() else "_" for c in stem)
     report = report.replace("\\", "\\\\").replace('"""', "'''")
-    options = "".join(
-        f", {k}={v!r}" for k, v in (("names", replay.names), ("outputs", replay.outputs)) if v is not None
-    )
+    options = "".join(f", {k}={v!r}" for k,
+                      v in (("names", replay.names), ("outputs", replay.outputs)) if v is not None)
     options += f", order={replay.order}" if replay.order != 1 else ""
     content = (
         _NO_TEST.format(report=report, test=identifier, why=f"cannot be replayed: {why}")
         if why
-        else _TEST.format(
-            report=report,
-            module=module,
-            file=file,
-            name=name,
-            test=identifier,
-            data=path.name,
-            inputs=inputs,
-            options=options,
-        )
+        else _TEST.format(report=report, module=module, file=file, name=name, test=identifier, data=path.name,
+                          inputs=inputs, options=options)
     )
     test.write_text(content, encoding="utf-8")
     return path, test

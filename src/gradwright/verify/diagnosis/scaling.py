@@ -42,13 +42,8 @@ def sign(r: Residual, c: Context) -> Hypothesis | None:
     evidence = r.explained(-r.numeric)
     if evidence < ENOUGH:
         return None
-    return Hypothesis(
-        "sign",
-        f"the gradient of `{r.name}` has the wrong sign",
-        evidence,
-        f"negate the gradient of `{r.name}` in backward; {MEANT}",
-        r.name,
-    )
+    return Hypothesis("sign", f"the gradient of `{r.name}` has the wrong sign", evidence,
+                      f"negate the gradient of `{r.name}` in backward; {MEANT}", r.name)
 
 
 def factor(r: Residual, c: Context) -> Hypothesis | None:
@@ -190,14 +185,10 @@ def nearly(r: Residual, c: Context) -> Hypothesis | None:
     off, scale = float(np.abs(r.error).max(initial=0.0)), r.scale()
     if not r.wrong.any() or not 0 < off < NEARLY * scale or not np.isfinite(r.analytic[r.usable]).all():
         return None
-    return Hypothesis(
-        "small error",
-        f"the gradient of `{r.name}` is nearly right: it is off by at most {off / scale:.1g} of its largest entry",
-        1.0,
-        "look for a constant with too few digits, an eps that only one of forward and backward has, a conversion to a "
-        "shorter dtype, or an approximation in place of the formula",
-        r.name,
-    )
+    return Hypothesis("small error", f"the gradient of `{r.name}` is nearly right: it is off by at most "
+                      f"{off / scale:.1g} of its largest entry", 1.0, "look for a constant with too few digits, an "
+                      "eps that only one of forward and backward has, a conversion to a shorter dtype, or an "
+                      "approximation in place of the formula", r.name)
 
 
 def _terms(r: Residual, c: Context) -> Iterator[tuple[str, Any]]:

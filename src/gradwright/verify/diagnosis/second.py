@@ -32,23 +32,15 @@ def frozen(r: Residual, c: Context) -> Hypothesis | None:
         if evidence >= 0.9:
             names = " and ".join(f"`{n}`" for n in through)
             constant = "is a constant" if len(through) == 1 else "are constants"
-            return Hypothesis(
-                "second derivative",
-                f"{names}, which forward computed from `{r.name}`, {constant} to the second derivative",
-                evidence,
-                "save only inputs and outputs with save_for_backward, and compute the rest again in backward",
-                r.name,
-            )
+            return Hypothesis("second derivative", f"{names}, which forward computed from `{r.name}`, {constant} to "
+                              "the second derivative", evidence, "save only inputs and outputs with "
+                              "save_for_backward, and compute the rest again in backward", r.name)
     if r.analytic[r.wrong].any():
         return None
-    return Hypothesis(
-        "second derivative",
-        f"backward does not depend on `{r.name}` as far as gradwright knows, but its values do",
-        1.0,
-        "compute backward from saved inputs and outputs with gradwright's functions: an "
-        "intermediate of forward kept on ctx, .detach(), .data and .numpy() cut the history",
-        r.name,
-    )
+    return Hypothesis("second derivative", f"backward does not depend on `{r.name}` as far as gradwright knows, but "
+                      "its values do", 1.0, "compute backward from saved inputs and outputs with gradwright's "
+                      "functions: an intermediate of forward kept on ctx, .detach(), .data and .numpy() cut the "
+                      "history", r.name)
 
 
 def _intermediates(first: Case) -> list[str]:

@@ -36,25 +36,12 @@ QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""
 
 
-def gradcheck(
-    func: Callable[..., Any],
-    inputs: Tensor | Sequence[Any],
-    *,
-    eps: float | None = None,
-    atol: float | None = None,
-    rtol: float | None = None,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False,
-    check_backward_ad: bool = True,
-    fast_mode: bool = False,
-    masked: bool | None = None,
-    budget: float | None = None,
-) -> bool:
+def gradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: float | None = None,
+              atol: float | None = None, rtol: float | None = None, raise_exception: bool = True,
+              nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+              check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+              check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
+              masked: bool | None = None, budget: float | None = None) -> bool:
     """Whether the derivatives of ``func`` at ``inputs`` are those that finite differences find.
 
     The numerical Jacobian is made of central differences, ``(f(x + eps) - f(x - eps)) / (2 eps)``, one input entry at a
@@ -119,26 +106,13 @@ def gradcheck(
                       check_backward_ad, check_forward_ad, check_batched_grad, check_batched_forward_grad)  # fmt: skip
 
 
-def gradgradcheck(
-    func: Callable[..., Any],
-    inputs: Tensor | Sequence[Any],
-    grad_outputs: Tensor | Sequence[Tensor] | None = None,
-    *,
-    eps: float | None = None,
-    atol: float | None = None,
-    rtol: float | None = None,
-    gen_non_contig_grad_outputs: bool = False,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_fwd_over_rev: bool = False,
-    check_rev_over_rev: bool = True,
-    fast_mode: bool = False,
-    masked: bool = False,
-    budget: float | None = None,
-) -> bool:
+def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any],
+                  grad_outputs: Tensor | Sequence[Tensor] | None = None, *, eps: float | None = None,
+                  atol: float | None = None, rtol: float | None = None, gen_non_contig_grad_outputs: bool = False,
+                  raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+                  check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_fwd_over_rev: bool = False,
+                  check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,
+                  budget: float | None = None) -> bool:
     """Whether the second derivatives of ``func`` are right: `gradcheck` of its gradient.
 
     Args:
@@ -184,11 +158,9 @@ def gradgradcheck(
             return False
         raise GradcheckError(str(e)) from e
     except GradcheckError as e:
-        e.add_note(
-            "This is about the second derivative: output i is the gradient of input i, and after the inputs come the "
-            f"{len(cotangents)} cotangents. Where the analytical one is 0, backward has cut its graph: by an "
-            "intermediate of forward kept on ctx, or by .detach(), .data or .numpy()."
-        )
+        e.add_note("This is about the second derivative: output i is the gradient of input i, and after the inputs "
+                   f"come the {len(cotangents)} cotangents. Where the analytical one is 0, backward has cut its "
+                   "graph: by an intermediate of forward kept on ctx, or by .detach(), .data or .numpy().")
         raise
 
 
@@ -217,11 +189,9 @@ class _Gradient:
         return tuple([g for g in found if g is not None])
 
 
-def _check(
-    func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[str] | None, diagnosed: Callable[[], Any],
-    eps: float | None, atol: float | None, rtol: float | None, raise_exception: bool, nondet_tol: float,
-    undefined: bool, dtypes: bool, fast: bool, masked: bool, budget: float | None, *modes: bool,
-) -> bool:  # fmt: skip
+def _check(func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[str] | None, diagnosed: Callable[[], Any],
+           eps: float | None, atol: float | None, rtol: float | None, raise_exception: bool, nondet_tol: float,
+           undefined: bool, dtypes: bool, fast: bool, masked: bool, budget: float | None, *modes: bool) -> bool:
     subject: Subject | None = None
     try:
         with strict():

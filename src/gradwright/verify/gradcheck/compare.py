@@ -189,14 +189,12 @@ class Comparison:
         columns = None if self.picked is None else self.picked.columns[part.output]
         column = int(m if columns is None else columns[m])
         imaginary = row >= x.array.size
-        return Worst(
-            output=part.output, outputs=len(self.subject.outputs),
-            output_at=tuple(map(int, np.unravel_index(column, out.array.shape))),
-            input=j, name=self.subject.names[j],
-            at=tuple(map(int, np.unravel_index(row % x.array.size, x.array.shape))),
-            value=x.array.reshape(-1)[row % x.array.size], imaginary=imaginary,
-            analytic=a[k, m], numeric=n[k, m], bar=float(bar[k, m]),
-        )  # fmt: skip
+        return Worst(output=part.output, outputs=len(self.subject.outputs),
+                     output_at=tuple(map(int, np.unravel_index(column, out.array.shape))), input=j,
+                     name=self.subject.names[j],
+                     at=tuple(map(int, np.unravel_index(row % x.array.size, x.array.shape))),
+                     value=x.array.reshape(-1)[row % x.array.size], imaginary=imaginary, analytic=a[k, m],
+                     numeric=n[k, m], bar=float(bar[k, m]))
 
 
 def folded(matrix: Matrix, x: Any) -> Matrix:
@@ -212,7 +210,6 @@ def check_constant(subject: Subject, settings: Settings) -> None:
     for j, x in enumerate(subject.varied):
         for k, slopes in enumerate(central(subject, x, settings.steps(x)).slopes):
             if slopes.any():
-                raise GradcheckError(
-                    f"Numerical gradient for function expected to be zero: no output requires grad, but tensor {k} "
-                    f"that it returns depends on {subject.names[j]}. Is it detached, or computed outside gradwright?"
-                )
+                raise GradcheckError("Numerical gradient for function expected to be zero: no output requires grad, "
+                                     f"but tensor {k} that it returns depends on {subject.names[j]}. Is it detached, "
+                                     "or computed outside gradwright?")

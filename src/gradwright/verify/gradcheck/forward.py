@@ -90,11 +90,10 @@ def _check_linear(subject: Subject, found: Sequence[Backward], settings: Setting
                       for v, m in zip(flat, back.jacobians, strict=True))  # fmt: skip
         off = np.abs(_entries(t, out, settings, i) - want)
         if not (off <= allowed).all() and np.isfinite(want).all():
-            raise GradcheckError(
-                f"Forward mode is not linear in the tangents: of output {i} it gives what is off by up to "
-                f"{np.nanmax(off):.3g} from the sum of what each entry of the inputs gives alone. A derivative is "
-                "linear; one that clips, or that misses a tangent where several inputs move, is not."
-            )
+            raise GradcheckError(f"Forward mode is not linear in the tangents: of output {i} it gives what is off by "
+                                 f"up to {np.nanmax(off):.3g} from the sum of what each entry of the inputs gives "
+                                 "alone. A derivative is linear; one that clips, or that misses a tangent where "
+                                 "several inputs move, is not.")
 
 
 # ---- in batches ------------------------------------------------------------------------------------------------

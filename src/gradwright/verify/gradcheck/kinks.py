@@ -46,9 +46,8 @@ def suspects(d: Differences, at: Sequence[Any], steps: Matrix, settings: Setting
     return np.flatnonzero(found)
 
 
-def corners(
-    subject: Subject, x: Any, rows: Rows, at: Sequence[Any], steps: Matrix, settings: Settings
-) -> list[Corners]:
+def corners(subject: Subject, x: Any, rows: Rows, at: Sequence[Any], steps: Matrix,
+            settings: Settings) -> list[Corners]:
     """For each output which of its entries have a kink or a jump where ``x`` is, by these coordinates.
 
     Over a kink the two slopes differ by as much whatever the step; where the function is smooth, by as little as the

@@ -67,41 +67,35 @@ def kink(worst: Worst, left: Any, right: Any, jump: bool) -> GradcheckError:
     place = f"{worst.name}{_index(worst.at)} = {worst.value:.6g}"
     output = f"Output {worst.output}{_index(worst.output_at)}"
     if jump:
-        return GradcheckError(
-            f"{output} jumps at {place}: it has no derivative there to compare with, and backward, which says "
-            f"{worst.analytic:.6g}, is neither right nor wrong. Check at a point away from the jump."
-        )
-    return GradcheckError(
-        f"{output} has a kink at {place}: its slope is {left:.6g} to the left and {right:.6g} to the right, so there "
-        f"is no derivative to compare with, and backward, which says {worst.analytic:.6g}, is neither right nor wrong. "
-        "Check at a point away from the kink."
-    )
+        return GradcheckError(f"{output} jumps at {place}: it has no derivative there to compare with, and backward, "
+                              f"which says {worst.analytic:.6g}, is neither right nor wrong. Check at a point away "
+                              "from the jump.")
+    return GradcheckError(f"{output} has a kink at {place}: its slope is {left:.6g} to the left and {right:.6g} to "
+                          "the right, so there is no derivative to compare with, and backward, which says "
+                          f"{worst.analytic:.6g}, is neither right nor wrong. Check at a point away from the kink.")
 
 
 def edge(worst: Worst) -> GradcheckError:
     """The error where the function is not finite at the point, or beside it."""
-    return GradcheckError(
-        f"Output {worst.output}{_index(worst.output_at)} is nan or inf at {worst.name}{_index(worst.at)} = "
-        f"{worst.value:.6g} or right beside it, so that there are no differences to compare with, and backward, which "
-        f"says {worst.analytic:.6g}, is neither right nor wrong. Check at a point inside of where it is defined."
-    )
+    return GradcheckError(f"Output {worst.output}{_index(worst.output_at)} is nan or inf at "
+                          f"{worst.name}{_index(worst.at)} = {worst.value:.6g} or right beside it, so that there are "
+                          f"no differences to compare with, and backward, which says {worst.analytic:.6g}, is neither "
+                          "right nor wrong. Check at a point inside of where it is defined.")
 
 
 def vague(worst: Worst, settings: Settings) -> GradcheckError:
     """The error where finite differences are too coarse to judge by."""
     step = f"eps={settings.eps:g}" if settings.eps is not None else "the step"
     mend = "Check in float64" if settings.precision != "float64" else "Check with values nearer to 1"
-    return GradcheckError(
-        f"Finite differences cannot judge {worst.what} in {settings.precision}: with {step} they give "
-        f"{worst.numeric:.3g} ± {worst.bar:.1g}, since outputs are rounded; backward says {worst.analytic:.3g}. {mend}"
-        f"{', or leave eps to gradcheck' if settings.eps is not None else ''}."
-    )
+    return GradcheckError(f"Finite differences cannot judge {worst.what} in {settings.precision}: with {step} they "
+                          f"give {worst.numeric:.3g} ± {worst.bar:.1g}, since outputs are rounded; backward says "
+                          f"{worst.analytic:.3g}. "
+                          f"{mend}{', or leave eps to gradcheck' if settings.eps is not None else ''}.")
 
 
 def drifting(output: int, off: float, step: float) -> GradcheckError:
     """The error for a function that gives something else each time."""
-    return GradcheckError(
-        f"The function is not deterministic: called again with the same inputs, it gives an output {output} that "
-        f"differs by up to {off:.3g}, which finite differences with a step of {step:.1g} cannot bear. Seed or switch "
-        "off what is random in it (dropout, sampling), and keep no state from call to call."
-    )
+    return GradcheckError("The function is not deterministic: called again with the same inputs, it gives an output "
+                          f"{output} that differs by up to {off:.3g}, which finite differences with a step of "
+                          f"{step:.1g} cannot bear. Seed or switch off what is random in it (dropout, sampling), and "
+                          "keep no state from call to call.")

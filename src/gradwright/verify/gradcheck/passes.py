@@ -31,15 +31,12 @@ def jacobians(subject: Subject, output: int, settings: Settings) -> Backward:
     found = analytical(subject, output)
     for x, seen, shape, name in zip(subject.varied, found.dtypes, found.misshapen, subject.names, strict=True):
         if shape is not None:
-            raise GradcheckError(
-                f"Analytical gradient has incorrect size: that of {name} is of shape {size(shape)}, but {name} is of "
-                f"shape {size(x.array.shape)}"
-            )
+            raise GradcheckError(f"Analytical gradient has incorrect size: that of {name} is of shape {size(shape)}, "
+                                 f"but {name} is of shape {size(x.array.shape)}")
         if settings.dtypes and seen - {x.array.dtype}:
             other = ", ".join(sorted(d.name for d in seen - {x.array.dtype}))
-            raise GradcheckError(
-                f"Gradient has dtype mismatch: that of {name} is of {other}, but {name} is of {x.array.dtype.name}"
-            )
+            raise GradcheckError(f"Gradient has dtype mismatch: that of {name} is of {other}, but {name} is of "
+                                 f"{x.array.dtype.name}")
     if dense and not (_same(early[1], early[2], 0) and _same(early[0], alone(subject, output, first), 0)):
         _same_rows(subject, output, found, settings, surely=settings.nondet_tol == 0)
     elif not dense:
@@ -70,11 +67,9 @@ def _same_rows(subject: Subject, output: int, found: Backward, settings: Setting
         return
     worst = int(np.argmax(off))
     by = f" (the gradient of {subject.names[worst]} by up to {off[worst]:.3g})" if off[worst] else ""
-    raise GradcheckError(
-        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-        f"different values{by}, although analytical gradient matches numerical gradient. The tolerance for "
-        f"nondeterminism was {settings.nondet_tol}."
-    )
+    raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+                         f"times gives different values{by}, although analytical gradient matches numerical gradient. "
+                         f"The tolerance for nondeterminism was {settings.nondet_tol}.")
 
 
 def check_linear(subject: Subject, found: Sequence[Backward], tried: Circumstances, settings: Settings) -> None:
@@ -93,12 +88,11 @@ def check_linear(subject: Subject, found: Sequence[Backward], tried: Circumstanc
         off = np.abs(got - want)
         if not (off <= allowed).all() and np.isfinite(want).all():
             k = int(np.argmax(np.nan_to_num(off - allowed, nan=np.inf)))
-            raise GradcheckError(
-                f"Backward is not linear in grad_output: for {outputs} and {name} it gives {got[k]:.6g} for a "
-                f"grad_output of many entries up to {max(np.abs(v).max(initial=0) for v in flat):.3g}, where the sum "
-                f"of what it gives for each entry alone is {want[k]:.6g}. A derivative is linear; one that clips, "
-                "rounds or normalises grad_output is not."
-            )
+            raise GradcheckError(f"Backward is not linear in grad_output: for {outputs} and {name} it gives "
+                                 f"{got[k]:.6g} for a grad_output of many entries up to "
+                                 f"{max(np.abs(v).max(initial=0) for v in flat):.3g}, where the sum of what it gives "
+                                 f"for each entry alone is {want[k]:.6g}. A derivative is linear; one that clips, "
+                                 "rounds or normalises grad_output is not.")
 
 
 def check_zero(subject: Subject, settings: Settings) -> None:
@@ -109,14 +103,11 @@ def check_zero(subject: Subject, settings: Settings) -> None:
         if g is None:
             continue
         if not (np.abs(g.array) <= (1e-8 if settings.masked else 0)).all():
-            raise GradcheckError(
-                "backward not multiplied by grad_output: with a grad_output of zeros the gradient of "
-                f"{name} is not zero"
-            )
+            raise GradcheckError("backward not multiplied by grad_output: with a grad_output of zeros the gradient of "
+                                 f"{name} is not zero")
         if g.array.dtype != x.array.dtype:
-            raise GradcheckError(
-                f"grad is incorrect type: that of {name} is {g.array.dtype.name}, not {x.array.dtype.name}"
-            )
+            raise GradcheckError(f"grad is incorrect type: that of {name} is {g.array.dtype.name}, not "
+                                 f"{x.array.dtype.name}")
         if g.array.shape != x.array.shape:
             raise GradcheckError(f"grad is incorrect size: that of {name} is {size(g.array.shape)}, not "
                                  f"{size(x.array.shape)}")  # fmt: skip
@@ -131,20 +122,15 @@ def check_undefined(subject: Subject) -> None:
         try:
             rest, one = pullback(subject, without), alone(subject, i, v)
         except (RuntimeError, TypeError, AttributeError, ValueError) as e:
-            raise GradcheckError(
-                "Expected backward function to handle undefined output grads. With set_materialize_grads(False) a "
-                f"grad_output may be None; it raised {type(e).__name__}: {e}"
-            ) from e
+            raise GradcheckError("Expected backward function to handle undefined output grads. With "
+                                 "set_materialize_grads(False) a grad_output may be None; it raised "
+                                 f"{type(e).__name__}: {e}") from e
         if any(g is not None and g.any() for g in rest):
-            raise GradcheckError(
-                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. With "
-                f"None for output {i} and zeros for the others they are not."
-            )
+            raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are "
+                                 f"undefined or zero. With None for output {i} and zeros for the others they are not.")
         full = pullback(subject, [v if k == i else z for k, z in enumerate(zeros)])
         for name, a, b in zip(subject.names, one, full, strict=True):
             x, y = (np.zeros(()) if g is None else as_coordinates(g) for g in (a, b))
             if not np.allclose(x, y, equal_nan=True):
-                raise GradcheckError(
-                    "Expected all input grads to be the same with an undefined output grad as with a zero one: that of "
-                    f"{name} is not, when only output {i} has a gradient"
-                )
+                raise GradcheckError("Expected all input grads to be the same with an undefined output grad as with a "
+                                     f"zero one: that of {name} is not, when only output {i} has a gradient")

@@ -99,18 +99,13 @@ def check_inputs(inputs: Sequence[Any]) -> None:
                 stacklevel=3,
             )
         if x.array.size and any(s == 0 and n > 1 for s, n in zip(x.stride(), x.array.shape, strict=True)):
-            raise RuntimeError(
-                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
-                "on the input before passing it to gradcheck."
-            )
+            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that "
+                               "are non-overlapping to be able to compute the numerical gradients correctly. You "
+                               "should call .contiguous on the input before passing it to gradcheck.")
         if overlaps(x):
-            raise RuntimeError(
-                f"The {i}th input overlaps itself: several of its entries lie at one place in memory, so that none can "
-                "be moved alone. gradcheck only supports inputs that are non-overlapping: clone() it first."
-            )
+            raise RuntimeError(f"The {i}th input overlaps itself: several of its entries lie at one place in memory, "
+                               "so that none can be moved alone. gradcheck only supports inputs that are "
+                               "non-overlapping: clone() it first.")
     if not found:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have "
-            "requires_grad=True."
-        )
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
+                         "requires_grad=True.")

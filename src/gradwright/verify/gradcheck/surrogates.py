@@ -30,8 +30,5 @@ def check_surrogate(subject: Subject, settings: Settings, declared: dict[str, st
         if not np.allclose(was, now, rtol=0, atol=settings.nondet_tol, equal_nan=True):
             raise GradcheckError(f"the function is not deterministic: output {i} is another when it is run again")
     said = ", ".join(f"{name} ({reason})" for name, reason in declared.items())
-    warnings.warn(
-        f"SURROGATE: {said} is declared to be no derivative, so gradients were not compared with finite differences",
-        GradientWarning,
-        stacklevel=4,
-    )
+    warnings.warn(f"SURROGATE: {said} is declared to be no derivative, so gradients were not compared with finite "
+                  "differences", GradientWarning, stacklevel=4)

@@ -73,14 +73,11 @@ def pick(subject: Subject, budget: float) -> Picked | None:
     columns = [_drawn(random, o.array.size, column_share) for o in subject.outputs]
     entries = sum(o.array.size for o in subject.outputs)
     looked = sum(map(len, rows)) / cost.rows * sum(map(len, columns)) / max(entries, 1)
-    warnings.warn(
-        f"gradcheck: comparing all entries would take about {cost.seconds:.2g} s, over the budget of {budget:g} s. "
-        f"{sum(map(len, rows))} of {cost.rows} coordinates of the inputs are compared for {sum(map(len, columns))} "
-        f"entries of the outputs, drawn at random: an error in one entry alone is among them with a chance of "
-        f"{looked:.2g}. Besides, random projections of all entries are.",
-        GradientWarning,
-        stacklevel=5,
-    )
+    warnings.warn(f"gradcheck: comparing all entries would take about {cost.seconds:.2g} s, over the budget of "
+                  f"{budget:g} s. {sum(map(len, rows))} of {cost.rows} coordinates of the inputs are compared for "
+                  f"{sum(map(len, columns))} entries of the outputs, drawn at random: an error in one entry alone is "
+                  f"among them with a chance of {looked:.2g}. Besides, random projections of all entries are.",
+                  GradientWarning, stacklevel=5)
     return Picked(rows, columns)
 
 

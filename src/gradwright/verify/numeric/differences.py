@@ -84,10 +84,8 @@ def moved(x: Any, steps: Any, rows: Rows | None = None) -> tuple[list[Any], Matr
     return after.tolist(), np.where(which < n, gone.real, gone.imag)
 
 
-def sample(
-    subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = None,
-    columns: Sequence[Rows | None] | None = None,
-) -> list[Matrix]:  # fmt: skip
+def sample(subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = None,
+           columns: Sequence[Rows | None] | None = None) -> list[Matrix]:
     """For each output a matrix of what it is with one entry of ``x`` at a time at its value, a row for each value.
 
     ``rows`` says which coordinates the values are of; by default one value for each. ``columns`` says which entries of
@@ -182,9 +180,8 @@ def differences(sampler: Sampler, steps: Any) -> Differences:
     return Differences(slopes, up, down, ahead, behind)
 
 
-def central(
-    subject: Subject, x: Any, steps: Any, rows: Rows | None = None, columns: Sequence[Rows | None] | None = None
-) -> Differences:
+def central(subject: Subject, x: Any, steps: Any, rows: Rows | None = None,
+            columns: Sequence[Rows | None] | None = None) -> Differences:
     """Differences by ``x``: two calls of the function for each coordinate, or each of ``rows``.
 
     ``steps``: how far to go each way. ``columns``: as in `sample`.
@@ -201,9 +198,8 @@ def here(array: Any) -> Any:
 # ---- extrapolation ---------------------------------------------------------------------------------------
 
 
-def converging(
-    ladder: Iterable[tuple[Matrix, Matrix]], start: Matrix, likely: Callable[[Matrix, Matrix], Any] | None = None
-) -> Iterator[tuple[Matrix, Matrix]]:
+def converging(ladder: Iterable[tuple[Matrix, Matrix]], start: Matrix,
+               likely: Callable[[Matrix, Matrix], Any] | None = None) -> Iterator[tuple[Matrix, Matrix]]:
     """The best extrapolation to no step, and its error bar, after each slope; ``start`` and inf until there is one.
 
     ``ladder`` gives slopes, each with half the step of the one before, and what rounding does to them. Of Richardson's
@@ -240,9 +236,8 @@ class Extrapolated(NamedTuple):
     ladder: Matrix
 
 
-def extrapolated(
-    subject: Subject, x: Any, rows: Rows | None = None, *, levels: int = 8, first: float = 0.1
-) -> list[Extrapolated]:
+def extrapolated(subject: Subject, x: Any, rows: Rows | None = None, *, levels: int = 8,
+                 first: float = 0.1) -> list[Extrapolated]:
     """For each output its derivatives by ``x``, with error bars: see `converging`.
 
     The step is halved from ``first`` times the size of the coordinate, ``levels`` times. What the shortest steps do not
@@ -313,9 +308,8 @@ class Slope(NamedTuple):
     last: float
 
 
-def slope_along(
-    subject: Subject, u: Sequence[Any], v: Sequence[Any], levels: int = LEVELS, enough: float = 0.0
-) -> Slope:
+def slope_along(subject: Subject, u: Sequence[Any], v: Sequence[Any], levels: int = LEVELS,
+                enough: float = 0.0) -> Slope:
     """The derivative of ``v . outputs`` along ``u``, extrapolated from central differences.
 
     ``u`` has for each input a row with how far to go by each coordinate, ``v`` an array of weights for each output. The

@@ -83,10 +83,8 @@ class Subject:
         try:
             arrays = [returned[i].array for i in self.which]
         except IndexError:
-            raise AssertionError(
-                "Expected `func` to return as many outputs when inputs are perturbed, but got: "
-                f"{len(returned)} tensors instead of at least {max(self.which) + 1}."
-            ) from None
+            raise AssertionError("Expected `func` to return as many outputs when inputs are perturbed, but "
+                                 f"got: {len(returned)} tensors instead of at least {max(self.which) + 1}.") from None
         for array, (shape, dtype) in zip(arrays, self.shapes, strict=True):
             if array.shape != shape or array.dtype is not dtype:
                 _check_alike(array, shape, dtype)
@@ -96,10 +94,8 @@ class Subject:
 def _check_alike(array: Any, shape: tuple[int, ...], dtype: Any) -> None:
     for what, got, want in (("shape", array.shape, shape), ("dtype", array.dtype, dtype)):
         if got != want:
-            raise AssertionError(
-                f"Expected `func` to return outputs with the same {what} when inputs are perturbed, but got: {what}s "
-                f"{want} and {got}."
-            )
+            raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed, "
+                                 f"but got: {what}s {want} and {got}.")
 
 
 def tensors(value: Any) -> Sequence[Any]:
@@ -167,9 +163,8 @@ class Backward(NamedTuple):
     misshapen: list[tuple[int, ...] | None]
 
 
-def analytical(
-    subject: Subject, output: int, columns: Rows | None = None, rows: Sequence[Rows | None] | None = None
-) -> Backward:
+def analytical(subject: Subject, output: int, columns: Rows | None = None,
+               rows: Sequence[Rows | None] | None = None) -> Backward:
     """The Jacobians of an output by all inputs, by as many backward passes as it has entries (twice, if complex).
 
     With ``columns``, only these entries of the output: so many columns. With ``rows``, only these coordinates of each

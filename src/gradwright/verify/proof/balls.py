@@ -159,10 +159,9 @@ class Balls:
         return len(self.value)
 
     def _refused(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotProvedError(
-            "not proved: the formula reads numbers (a branch on a value, .item(), .numpy(), or NumPy inside), "
-            "and a ball is not one number: write it with where() and functions of tensors, or of xp"
-        )
+        raise NotProvedError("not proved: the formula reads numbers (a branch on a value, .item(), .numpy(), or NumPy "
+                             "inside), and a ball is not one number: write it with where() and functions of tensors, "
+                             "or of xp")
 
     @property
     def plain(self) -> Any:

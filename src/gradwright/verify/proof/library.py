@@ -8,9 +8,7 @@ from contextlib import contextmanager
 try:
     import flint
 except ImportError as e:
-    raise ImportError(
-        "gradwright.verify.proof needs python-flint: pip install python-flint", name="flint"
-    ) from e
+    raise ImportError("gradwright.verify.proof needs python-flint: pip install python-flint", name="flint") from e
 
 __all__ = ["flint", "order", "working"]
 

@@ -66,10 +66,8 @@ class Truths:
         return self.moved(lambda a: a[key])
 
     def _refused(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotProvedError(
-            f"not proved: a decision on {self.why}, which the balls leave open: take points away from it, smaller "
-            "boxes, or write it with where()"
-        )
+        raise NotProvedError(f"not proved: a decision on {self.why}, which the balls leave open: take points away "
+                             "from it, smaller boxes, or write it with where()")
 
     __array__ = __bool__ = __int__ = __index__ = __float__ = item = tolist = _refused
 

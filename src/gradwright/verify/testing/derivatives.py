@@ -121,10 +121,9 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
                 formula = _inner(gradient, direction)
                 if not abs(formula - numeric) <= tolerance * max(1.0, np.max(np.abs(gradient))):
                     where = f", entry {np.argwhere(direction)[0].tolist()}" if k == 1 and x.shape else ""
-                    raise AssertionError(
-                        f"{op.name}({sample}): derivative of order {k} with respect to {name}{where} is "
-                        f"{formula:.9g} by the formula, {numeric:.9g} by finite differences of order {k - 1}"
-                    )
+                    raise AssertionError(f"{op.name}({sample}): derivative of order {k} with respect to {name}{where} "
+                                         f"is {formula:.9g} by the formula, {numeric:.9g} by finite differences of "
+                                         f"order {k - 1}")
 
 
 def _moved_top(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]], at: tuple[int, int], direction: Any,

@@ -32,29 +32,20 @@ def runs(lab: Lab) -> Finding:
         mend = "leave on ctx what is there, if there are to be second passes: do not pop, delete or free it in backward"
         return replace(found, outcome=Outcome.ADVICE, mend=mend)
     if not run.values:
-        return failed(
-            "wrong type",
-            f"forward returns {type(run.result).__name__}, and no tensor",
-            "return a tensor, or a tuple of tensors",
-        )
+        return failed("wrong type", f"forward returns {type(run.result).__name__}, and no tensor",
+                      "return a tensor, or a tuple of tensors")
     if not run.leaves:
         return skipped("none of the sample inputs requires grad, nor can")
     if not run.outputs:
-        return failed(
-            "zero",
-            "no output of it requires grad, though inputs do",
-            "return tensors of floating point, and mark as non-differentiable only those that are",
-        )
+        return failed("zero", "no output of it requires grad, though inputs do",
+                      "return tensors of floating point, and mark as non-differentiable only those that are")
     if doubts := [w for w in caught if w.category is GradientWarning]:  # other checks see the particular ones
         return advised("warning", str(doubts[0].message), "")
     if not all(np.isfinite(v.detach().numpy()).all() for v in run.outputs):
         return advised("not a number", "the result is nan or inf at the sample inputs", "give other sample inputs")
     if lab.doubt:
-        return advised(
-            "backward raises",
-            lab.doubt,
-            "if such inputs are meant to be given, mend backward; else let forward refuse them, or give sample inputs",
-        )
+        return advised("backward raises", lab.doubt, "if such inputs are meant to be given, mend backward; else let "
+                       "forward refuse them, or give sample inputs")
     return passed()
 
 
@@ -65,31 +56,20 @@ def inputs_unchanged(lab: Lab) -> Finding:
     dirty = _dirty(lab) if changed else set()
     if undeclared := sorted(changed - dirty):
         name = lab.call.labels()[undeclared[0]]
-        return failed(
-            "changed input",
-            f"forward changes `{name}` in place and does not say so",
-            "work on a clone() of it, or declare the change with ctx.mark_dirty and return it",
-            written(lab, "forward", name),
-        )
+        return failed("changed input", f"forward changes `{name}` in place and does not say so",
+                      "work on a clone() of it, or declare the change with ctx.mark_dirty and return it",
+                      written(lab, "forward", name))
     if not run.outputs:
         return passed()
     cotangents = lab.cotangents(run)
     given = [c.copy() for c in cotangents]
     lab.backward(run, cotangents)
     if any(not np.array_equal(c, g, equal_nan=True) for c, g in zip(cotangents, given, strict=True)):
-        return failed(
-            "changed grad_output",
-            "backward changes its grad_output in place, which other parts of the graph share",
-            "work on grad_output.clone()",
-            written(lab, "backward"),
-        )
+        return failed("changed grad_output", "backward changes its grad_output in place, which other parts of the "
+                      "graph share", "work on grad_output.clone()", written(lab, "backward"))
     if later := sorted(_changed(lab, run) - changed):
-        return failed(
-            "changed input",
-            f"backward changes `{lab.call.labels()[later[0]]}` in place",
-            "work on a clone() of the saved tensor",
-            written(lab, "backward"),
-        )
+        return failed("changed input", f"backward changes `{lab.call.labels()[later[0]]}` in place",
+                      "work on a clone() of the saved tensor", written(lab, "backward"))
     return passed()
 
 
@@ -118,9 +98,8 @@ def _dirty(lab: Lab) -> set[int]:
 
 def written(lab: Lab, part: str, name: str = "") -> tuple[int, ...]:
     """Lines of forward or backward that write in place, as far as can be seen."""
-    return lab.lines(
-        part, rf"\w_\(|\[[^]]*\]\s*[-+*/@]?=[^=]|[-+*/@|&]=|out=|np\.\w+\.at|copyto|{name}\.(data|array)\b"
-    )
+    return lab.lines(part,
+                     rf"\w_\(|\[[^]]*\]\s*[-+*/@]?=[^=]|[-+*/@|&]=|out=|np\.\w+\.at|copyto|{name}\.(data|array)\b")
 
 
 def deterministic(lab: Lab) -> Finding:
@@ -130,18 +109,12 @@ def deterministic(lab: Lab) -> Finding:
     if not close(first.arrays, second.arrays):
         changed = [k for k, v in state(lab).items() if held.get(k) != v]
         if changed:
-            return failed(
-                "stale state",
-                f"forward gives another result each time, as {', '.join(changed)} changes from call to call",
-                "keep nothing between calls; pass it in as an argument",
-                lab.lines("forward", "|".join(c.rpartition(".")[2] for c in changed)),
-            )
-        return failed(
-            "non-determinism",
-            "forward gives another result each time it is called with the same inputs, whatever is seeded",
-            "draw random numbers with the library's generator, or pass them in",
-            lab.lines("forward", r"rand|time|urandom|shuffle|choice|noise|normal"),
-        )
+            return failed("stale state", f"forward gives another result each time, as {', '.join(changed)} changes "
+                          "from call to call", "keep nothing between calls; pass it in as an argument",
+                          lab.lines("forward", "|".join(c.rpartition(".")[2] for c in changed)))
+        return failed("non-determinism", "forward gives another result each time it is called with the same inputs, "
+                      "whatever is seeded", "draw random numbers with the library's generator, or pass them in",
+                      lab.lines("forward", r"rand|time|urandom|shuffle|choice|noise|normal"))
     if not first.outputs:
         return passed()
     streams = Streams.now()
@@ -149,21 +122,15 @@ def deterministic(lab: Lab) -> Finding:
     if not close(one, again):
         streams.put_back()
         if close(one, lab.backward(second)):
-            return failed(
-                "non-determinism",
-                "backward draws random numbers: two passes over the same graph give different gradients, and from the "
-                "same seed they do not",
-                "draw in forward, and keep on ctx what was drawn: backward must use the same",
-                lab.lines("backward", r"rand|urandom|shuffle|choice|noise|normal|dropout|sample"),
-            )
+            return failed("non-determinism", "backward draws random numbers: two passes over the same graph give "
+                          "different gradients, and from the same seed they do not",
+                          "draw in forward, and keep on ctx what was drawn: backward must use the same",
+                          lab.lines("backward", r"rand|urandom|shuffle|choice|noise|normal|dropout|sample"))
     one, two = lab.backward(second), lab.backward(lab.run())
     if not close(one, two):
-        return failed(
-            "non-determinism",
-            "backward gives another gradient each time it is run",
-            "draw random numbers in forward and keep them on ctx; backward must use the same",
-            lab.lines("backward", r"rand|time|urandom|shuffle|choice|noise|normal"),
-        )
+        return failed("non-determinism", "backward gives another gradient each time it is run",
+                      "draw random numbers in forward and keep them on ctx; backward must use the same",
+                      lab.lines("backward", r"rand|time|urandom|shuffle|choice|noise|normal"))
     if not close(lab.run(seeded=False).arrays, second.arrays):
         return passed("random, and the same once the generators are seeded: every check seeds them")
     return passed()
@@ -226,12 +193,9 @@ def _recorded(lab: Lab, part: str, sentence: str) -> Finding:
 def _disturbed(lab: Lab, sentence: str) -> Finding:
     names = [n.rpartition(".")[2] for n in state(lab)]
     lines = lab.lines("backward", "|".join(rf"\b{n}\b" for n in names)) if names else ()
-    return failed(
-        "stale state",
-        f"{sentence}: it uses what that left behind{' in ' + ', '.join(state(lab)) if lines else ''}",
-        "keep what backward needs on ctx (save_for_backward for tensors), not on the class or in a global",
-        lines,
-    )
+    return failed("stale state", f"{sentence}: it uses what that left "
+                  f"behind{' in ' + ', '.join(state(lab)) if lines else ''}", "keep what backward needs on ctx "
+                  "(save_for_backward for tensors), not on the class or in a global", lines)
 
 
 def state(lab: Lab) -> dict[str, str]:

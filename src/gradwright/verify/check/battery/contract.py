@@ -45,29 +45,20 @@ def needs_input_grad(lab: Lab) -> Finding:
             run = lab.run([j == k for j in range(len(args))])
             alone = lab.backward(run)
         if attempt.error is not None:
-            return failed(
-                "needs_input_grad",
-                f"fails when only `{labels[k]}` requires grad: {attempt.said()}",
-                "ask ctx.needs_input_grad, and return None for what does not need a gradient",
-                attempt.line(lab.subject.file),
-            )
+            return failed("needs_input_grad", f"fails when only `{labels[k]}` requires grad: {attempt.said()}",
+                          "ask ctx.needs_input_grad, and return None for what does not need a gradient",
+                          attempt.line(lab.subject.file))
         if not close(alone, [full[k]]):
-            return failed(
-                "needs_input_grad",
-                f"the gradient of `{labels[k]}` is another one when only `{labels[k]}` requires grad",
-                "look at what depends on ctx.needs_input_grad, or on requires_grad",
-                lab.lines("backward", "needs_input_grad") or gradient(lab, positions[k]),
-            )
+            return failed("needs_input_grad", f"the gradient of `{labels[k]}` is another one when only `{labels[k]}` "
+                          "requires grad", "look at what depends on ctx.needs_input_grad, or on requires_grad",
+                          lab.lines("backward", "needs_input_grad") or gradient(lab, positions[k]))
         idle |= set(_idle(lab, positions, [j for j in wanted if j != k]))
     if not idle:
         return passed()
     names = listed([f"`{labels[j]}`" for j in sorted(idle)])
     what = f"the gradient of {names} is" if len(idle) == 1 else f"the gradients of {names} are"
-    return advised(
-        "wasted work",
-        f"{what} computed also when nobody asks for {'it' if len(idle) == 1 else 'them'}",
-        "compute it only if ctx.needs_input_grad says so, and return None otherwise",
-    )
+    return advised("wasted work", f"{what} computed also when nobody asks for {'it' if len(idle) == 1 else 'them'}",
+                   "compute it only if ctx.needs_input_grad says so, and return None otherwise")
 
 
 def _idle(lab: Lab, positions: list[int | None], others: list[int]) -> Iterator[int]:
@@ -101,19 +92,13 @@ def undefined_gradients(lab: Lab) -> Finding:
         with attempt:
             said = lab.backward(lab.run(), [c if j == k else None for j, c in enumerate(cotangents)])
         if attempt.error is not None:
-            return failed(
-                "undefined gradient",
-                f"backward fails when a gradient reaches only output {k}: {attempt.said()}",
-                "a grad_output may be None after ctx.set_materialize_grads(False): skip its part",
-                attempt.line(lab.subject.file),
-            )
+            return failed("undefined gradient", f"backward fails when a gradient reaches only output {k}: "
+                          f"{attempt.said()}", "a grad_output may be None after ctx.set_materialize_grads(False): "
+                          "skip its part", attempt.line(lab.subject.file))
         if not close(said, due):
-            return failed(
-                "undefined gradient",
-                f"when a gradient reaches only output {k}, the result is not that with zeros for the others",
-                "treat a grad_output of None as zeros",
-                lab.lines("backward", r"\bNone\b"),
-            )
+            return failed("undefined gradient", f"when a gradient reaches only output {k}, the result is not that "
+                          "with zeros for the others", "treat a grad_output of None as zeros",
+                          lab.lines("backward", r"\bNone\b"))
     return passed()
 
 
@@ -164,12 +149,8 @@ def dtype(lab: Lab) -> Finding:
     if attempt.error is not None and hasattr(lab.subject.target, PLACE) and "expected scalar type" in attempt.said():
         return skipped("it is for float64 alone, and says so")
     if attempt.error is not None:
-        return failed(
-            "dtype",
-            f"fails for inputs of float32: {attempt.said()}",
-            "take the dtype of everything from the inputs",
-            attempt.line(lab.subject.file),
-        )
+        return failed("dtype", f"fails for inputs of float32: {attempt.said()}",
+                      "take the dtype of everything from the inputs", attempt.line(lab.subject.file))
     if (finding := _returned(single, kinds=True)) is not None:
         return finding
     for k, (a, b) in enumerate(zip(run.values, wide.values, strict=True)):
@@ -178,12 +159,9 @@ def dtype(lab: Lab) -> Finding:
         kinds = [v.detach().numpy().dtype for v in (a, b)]
         if kinds[0] == kinds[1] and kinds[0].kind in "fc":
             what = "float64" if kinds[0].itemsize > (8 if kinds[0].kind == "c" else 4) else str(kinds[0])
-            return failed(
-                "dtype",
-                f"output {k} is of {what} for inputs of float32 and of float64 alike",
-                "make constants of the dtype of the input, and cast back what was computed in another",
-                lab.lines("forward", r"float|double|dtype|numpy|half|complex"),
-            )
+            return failed("dtype", f"output {k} is of {what} for inputs of float32 and of float64 alike",
+                          "make constants of the dtype of the input, and cast back what was computed in another",
+                          lab.lines("forward", r"float|double|dtype|numpy|half|complex"))
     if not close(wide.arrays, lab.run(seeded=False).arrays):
         return passed("random: float32 and float64 draw other numbers from the same seed, so values are not compared")
     reference = precise.run()
@@ -222,18 +200,10 @@ def _returned(lab: Lab, kinds: bool = False) -> Finding | None:
             if not isinstance(g, lab.T.Tensor):
                 continue
             if tuple(g.shape) != a.array.shape:
-                return failed(
-                    "gradient shape",
-                    f"backward returns a gradient of shape {tuple(g.shape)} for `{name}` of shape {a.array.shape}",
-                    _summed(lab, name),
-                    gradient(lab, p),
-                )
+                return failed("gradient shape", f"backward returns a gradient of shape {tuple(g.shape)} for `{name}` "
+                              f"of shape {a.array.shape}", _summed(lab, name), gradient(lab, p))
             got = g.detach().numpy().dtype if kinds else a.array.dtype
             if got != a.array.dtype:
-                return failed(
-                    "gradient dtype",
-                    f"backward returns a gradient of {got} for `{name}` of {a.array.dtype}",
-                    f"return it in the dtype of `{name}`: grad.to({name}.dtype)",
-                    gradient(lab, p),
-                )
+                return failed("gradient dtype", f"backward returns a gradient of {got} for `{name}` of {a.array.dtype}",
+                              f"return it in the dtype of `{name}`: grad.to({name}.dtype)", gradient(lab, p))
     return None

@@ -48,28 +48,14 @@ def strides(lab: Lab) -> Finding:
     foreign = lab.T is not gradwright
     for k, c in enumerate(cotangents):
         for name, odd, plain in layouts(c, foreign):
-            found = _compared(
-                lab,
-                partial(_pulled, lab, cotangents, k),
-                odd,
-                plain,
-                f"{name} cotangent",
-                "backward gives another gradient for a grad_output",
-                "backward",
-            )
+            found = _compared(lab, partial(_pulled, lab, cotangents, k), odd, plain, f"{name} cotangent",
+                              "backward gives another gradient for a grad_output", "backward")
             if found is not None:
                 return found
     for k, a in enumerate(lab.call.args):
         for name, odd, plain in layouts(a.array, foreign):
-            found = _compared(
-                lab,
-                partial(_all, lab, k),
-                odd,
-                plain,
-                f"{name} input",
-                f"results are others for `{lab.call.labels()[k]}`",
-                "forward",
-            )
+            found = _compared(lab, partial(_all, lab, k), odd, plain, f"{name} input",
+                              f"results are others for `{lab.call.labels()[k]}`", "forward")
             if found is not None:
                 return found
     return passed()
@@ -87,9 +73,8 @@ def _all(lab: Lab, k: int, v: Any) -> list[Any]:
     return [*run.arrays, *other.backward(run)]
 
 
-def _compared(
-    lab: Lab, outcome: Callable[[Any], list[Any]], odd: Any, plain: Any, cause: str, what: str, part: str
-) -> Finding | None:
+def _compared(lab: Lab, outcome: Callable[[Any], list[Any]], odd: Any, plain: Any, cause: str, what: str,
+              part: str) -> Finding | None:
     """What is wrong if an array of other strides does not give what a plain one with its values does."""
     if part == "forward" and "stride-0" in cause and not _defined(outcome, plain):
         return None
@@ -102,12 +87,8 @@ def _compared(
         mend = "do not write to it: work on a clone()"
     how = cause.rpartition(" ")[0]
     if attempt.error is not None:
-        return failed(
-            cause,
-            f"fails for a {how} {cause.rpartition(' ')[2]}: {attempt.said()}",
-            mend,
-            attempt.line(lab.subject.file),
-        )
+        return failed(cause, f"fails for a {how} {cause.rpartition(' ')[2]}: {attempt.said()}", mend,
+                      attempt.line(lab.subject.file))
     if not close(said, due):
         lines = lab.lines(part, _ASSUMES) or written(lab, part)
         return failed(cause, f"{what} that is {how} than for a contiguous one of the same values", mend, lines)

@@ -32,18 +32,12 @@ def no_leak(lab: Lab) -> Finding:
     still = sorted({name for name, ref in held if ref() is not None})
     names = " and ".join(kept)
     if still:
-        return failed(
-            "leak",
-            f"{names} of a call stay in memory after everything from it was dropped: something outside holds them",
-            "keep nothing on the class or in a global; what backward needs goes on ctx, with save_for_backward",
-            lab.lines("forward", r"append|global|cache|\b[A-Z]\w*\.\w+\s*="),
-        )
-    return failed(
-        "leak",
-        f"{names} of a call stay in memory until the garbage collector comes by: a reference cycle",
-        "save outputs with ctx.save_for_backward, not as attributes of ctx",
-        lab.lines("forward", r"ctx\.\w+\s*=") or lab.lines("setup_context", r"ctx\.\w+\s*="),
-    )
+        return failed("leak", f"{names} of a call stay in memory after everything from it was dropped: something "
+                      "outside holds them", "keep nothing on the class or in a global; what backward needs goes on "
+                      "ctx, with save_for_backward", lab.lines("forward", r"append|global|cache|\b[A-Z]\w*\.\w+\s*="))
+    return failed("leak", f"{names} of a call stay in memory until the garbage collector comes by: a reference cycle",
+                  "save outputs with ctx.save_for_backward, not as attributes of ctx",
+                  lab.lines("forward", r"ctx\.\w+\s*=") or lab.lines("setup_context", r"ctx\.\w+\s*="))
 
 
 def _once(lab: Lab) -> list[tuple[str, Any]]:
@@ -67,24 +61,17 @@ def captured_tensors(lab: Lab) -> Finding:
         for name, t in _outside(inspect.unwrap(getattr(function, part)), function):
             if isinstance(t, lab.T.Tensor) and t.requires_grad:
                 short = name.rpartition(".")[2]
-                return failed(
-                    "captured tensor",
-                    f"{part} uses `{name}`, which requires grad but is no argument: it never gets a gradient",
-                    f"pass it to apply as an argument and return its gradient; or use {name}.detach(), "
-                    "if it is a constant",
-                    lab.lines(part, rf"\b{short}\b"),
-                )
+                return failed("captured tensor", f"{part} uses `{name}`, which requires grad but is no argument: it "
+                              "never gets a gradient", "pass it to apply as an argument and return its gradient; or "
+                              f"use {name}.detach(), if it is a constant", lab.lines(part, rf"\b{short}\b"))
     with warnings.catch_warnings(record=True) as caught, Attempt():
         warnings.simplefilter("always", CapturedTensor)
         lab.run()
     for w in caught:
         if issubclass(w.category, CapturedTensor):  # where forward calls something else that uses it
-            return failed(
-                "captured tensor",
-                str(w.message),
-                "pass it to apply as an argument and return its gradient; or use its detach(), if it is a constant",
-                (w.lineno,) if w.filename == lab.subject.file else (),
-            )
+            return failed("captured tensor", str(w.message), "pass it to apply as an argument and return its "
+                          "gradient; or use its detach(), if it is a constant",
+                          (w.lineno,) if w.filename == lab.subject.file else ())
     return passed()
 
 

@@ -89,33 +89,20 @@ def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] =
         right = problem is None and not any(_bad(f) for f in findings)
         lost = tuple(d for lab in found if (d := digits(lab)) is not None) if right else ()
     described = tuple(str(lab.call) for lab in found)
-    return Checked(
-        subject.name,
-        subject.kind,
-        subject.file,
-        subject.line,
-        subject.source,
-        described,
-        made_up,
-        findings,
-        diagnoses,
-        time.perf_counter() - start,
-        lost,
-    )
+    return Checked(subject.name, subject.kind, subject.file, subject.line, subject.source, described, made_up, findings,
+                   diagnoses, time.perf_counter() - start, lost)
 
 
 # ---- the checks -----------------------------------------------------------------------------------------
 
 
-def _findings(
-    labs: Sequence[Lab], checks: dict[str, Callable[[Lab], Any]]
-) -> tuple[tuple[Finding, ...], tuple[dict[str, Any], ...]]:
+def _findings(labs: Sequence[Lab],
+              checks: dict[str, Callable[[Lab], Any]]) -> tuple[tuple[Finding, ...], tuple[dict[str, Any], ...]]:
     found: dict[str, Finding] = {}
     diagnoses: list[dict[str, Any]] = []
     for name, check in checks.items():
-        said = next(
-            (why for c, (barred, why) in AFTER.items() if name in barred and c in found and _bad(found[c])), None
-        )
+        said = next((why for c, (barred, why) in AFTER.items() if name in barred and c in found and _bad(found[c])),
+                    None)
         said = NOT_IN_JAX.get(name, said) if labs[0].subject.kind == "jax" else said
         if name != "captured tensors" and found.get("runs", _PASSED).outcome is Outcome.SKIPPED:
             said = found["runs"].sentence
