@@ -199,22 +199,18 @@ def test_a_notebook_shows_a_table(tied):
     assert rows[4] == "0Linear[3, 6] (2 calls)42168 B144 B"
 
 
-def test_a_terminal_gets_rich_and_a_file_plain_text(tied):
+def test_a_terminal_gets_rich_if_there_is_one_and_a_file_plain_text(tied, monkeypatch, capsys):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
 
-    plain, terminal = io.StringIO(), Terminal()
-    tied.show(plain)
-    tied.show(terminal)
-    assert plain.getvalue() == f"{tied}\n"
-    assert "┃" in terminal.getvalue()
-
-
-def test_without_rich_a_terminal_gets_plain_text(tied, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "rich.console", None)
+    terminal, bare = Terminal(), Terminal()
     tied.show()
-    assert capsys.readouterr().out == f"{tied}\n"
+    tied.show(terminal)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    tied.show(bare)
+    assert capsys.readouterr().out == bare.getvalue() == f"{tied}\n"
+    assert "┃" in terminal.getvalue()
 
 
 def test_markup_in_names_is_text():

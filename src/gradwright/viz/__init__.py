@@ -6,17 +6,18 @@ text.py, dot.py, mermaid.py, svg.py                a graph written down; layout.
 explorer.py  `explore`: a page to look around in, made of levels.py (groups in groups) and play.py (a backward pass)
 torchviz.py  `make_dot`, as the torchviz package has it
 program.py   `program`: a compiled function's program to records
-layer_table.py `summary`: a module's layers  plots.py     `plot_jacobian`, `plot_gradients`
+layer_table.py `summary`: a module's layers  plots.py     `plot_gradients`; `plot_jacobian` stands beside the checkers
 """
 
 from typing import TYPE_CHECKING
 
 from gradwright.base.later import later
+from gradwright.verify.jacobian_plot import plot_jacobian
 from gradwright.viz import dot, explorer, mermaid, svg, text
 from gradwright.viz.explorer import explore
 from gradwright.viz.layer_table import Layer, Summary, summary
 from gradwright.viz.play import Flow, Play, Step, Values, play
-from gradwright.viz.plots import plot_gradients, plot_jacobian
+from gradwright.viz.plots import plot_gradients
 from gradwright.viz.program import program
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Place, Saved, Stats, forms
 from gradwright.viz.torchviz import make_dot

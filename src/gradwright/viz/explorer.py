@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, overload
 
 from gradwright.base.cpython.frames import frame
+from gradwright.base.errors import size
 from gradwright.base.pages import files
 from gradwright.base.pages.document import document
 from gradwright.base.pages.markup import Markup, data, join, prose, tag
@@ -124,7 +125,8 @@ def _unplayable(graph: Graph) -> str | None:
 def page(graph: Graph, play: Play | None = None, *, title: str | None = None, notes: Sequence[str] = ()) -> str:
     """The page as HTML, of a graph and, if there is one, a backward pass through it."""
     stats = graph.stats
-    notes = [*notes, *_stopped(play)]
+    stopped = play.stopped if play else None
+    notes = [*notes, *([f"The backward pass stopped on the way. {stopped}"] if stopped else [])]
     if len(graph.nodes) > SHOWN:
         graph, play = fold(graph, SHOWN), None
         notes.append("What repeats has been folded into one node each: the graph is too large to be shown whole.")
@@ -142,12 +144,6 @@ def page(graph: Graph, play: Play | None = None, *, title: str | None = None, no
         text=tag("pre", graph.text()) if len(graph.nodes) <= LISTED else Markup(),
         data=data(_plain(graph, whole, play)),
     )
-
-
-def _stopped(play: Play | None) -> list[str]:
-    if play is None or play.stopped is None:
-        return []
-    return [f"The backward pass stopped on the way. {play.stopped}"]
 
 
 # ---- what the scripts read --------------------------------------------------------------------------------
@@ -186,9 +182,9 @@ def _columns(graph: Graph, gradients: dict[int, tuple[float, float]], texts: _Ta
     """The nodes, field by field; words are numbers in the table of texts."""
     found: dict[str, list[Any]] = {"saved": [], "gradient": []}
     for n in graph.nodes:
-        place = n.place
+        place, shape = n.place, None if n.shape is None else size(n.shape)
         words = {
-            "name": n.name, "kind": n.kind, "shape": _shape(n.shape), "dtype": n.dtype, "label": n.label,
+            "name": n.name, "kind": n.kind, "shape": shape, "dtype": n.dtype, "label": n.label,
             "module": n.module, "reason": n.reason, "formula": n.formula, "file": place and place.file,
             "line": place and str(place.line), "function": place and place.function, "code": place and place.code,
         }  # fmt: skip
@@ -201,12 +197,9 @@ def _columns(graph: Graph, gradients: dict[int, tuple[float, float]], texts: _Ta
     return found
 
 
-def _shape(shape: tuple[int, ...] | None) -> str | None:
-    return None if shape is None else f"[{', '.join(map(str, shape))}]"
-
-
 def _saved(s: Saved, texts: _Table) -> list[Any]:
-    return [texts[s.name], texts[_shape(s.shape)], texts[s.dtype], s.nbytes, texts[s.value], int(s.changed), s.memory]
+    shape = None if s.shape is None else size(s.shape)
+    return [texts[s.name], texts[shape], texts[s.dtype], s.nbytes, texts[s.value], int(s.changed), s.memory]
 
 
 def _gradient(n: GraphNode, gradients: dict[int, tuple[float, float]]) -> list[float | str] | int:
@@ -253,5 +246,5 @@ def _play(play: Play, texts: _Table) -> dict[str, Any]:
 
 def _values(v: Values, texts: _Table) -> list[Any]:
     summary = (v.norm, v.rms, v.minimum, v.maximum, v.mean)
-    return [texts[_shape(v.shape)], texts[v.dtype], *(None if x is None else number(x) for x in summary),
+    return [texts[size(v.shape)], texts[v.dtype], *(None if x is None else number(x) for x in summary),
             v.rows, v.columns, int(v.whole), v.cells]  # fmt: skip

@@ -7,20 +7,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, TextIO
 
 from gradwright.base.dtypes import nbytes
 from gradwright.base.errors import kind
 from gradwright.base.pages.markup import printable, tag
+from gradwright.base.pages.numbers import table
 from gradwright.debug.profiler.table import in_bytes
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.watch import Watch
 from gradwright.face.random import fork_rng
+from gradwright.function.contract.containers import take_apart
 from gradwright.nn import Module
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from gradwright.nn.parameter import is_lazy
-from gradwright.verify.numeric.jacobian import tensors
 from gradwright.viz.saved import Memories
 
 
@@ -85,24 +87,16 @@ class Summary:
         return self._sum("saved_bytes")
 
     def __str__(self) -> str:
-        lines = [_HEAD, *map(_cells, self.layers)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        form = "  ".join(f"{{:{'>' if right else '<'}{w}}}" for right, w in zip(_RIGHT, widths, strict=True))
-        text = [form.format(*line).rstrip() for line in lines]
-        text.insert(1, "  ".join("-" * w for w in widths))
-        return "\n".join([*text, *self._totals()])
+        return "\n".join([*table([_HEAD, *map(_cells, self.layers)], _RIGHT), *self._totals()])
 
     __repr__ = __str__
 
     def show(self, file: TextIO | None = None) -> None:
         """Print it: with rich, if that is installed, on a terminal, otherwise as plain text."""
         file = file or sys.stdout
-        try:
+        if file.isatty() and find_spec("rich"):
             from rich.console import Console  # noqa: PLC0415 - an optional dependency
-        except ModuleNotFoundError:
-            file.write(f"{self}\n")
-            return
-        if file.isatty():
+
             Console(file=file).print(self)
         else:
             file.write(f"{self}\n")
@@ -279,7 +273,9 @@ class _Calls(Watch):
 
     def _ends(self, module: Any, args: Any, out: Any) -> None:
         self._running.pop()
-        self.shapes[id(module)] = tuple(tuple(t.shape) for t in tensors(out))
+        returned: list[Any] = []
+        take_apart(out, returned)
+        self.shapes[id(module)] = tuple(tuple(t.shape) for t in returned)
 
     def recorded(self, node: Any) -> None:
         inner = next((m for m in reversed(self._running) if m in self._known), id(self._root))

@@ -33,7 +33,7 @@ def layered(count: int, edges: _Edges) -> tuple[list[Point], list[list[Point]]]:
     Raises:
         LayoutError: neither Graphviz nor python-igraph is there, or neither works.
     """
-    layers = _layers(count, edges)
+    layers = longest_ways(count, edges)
     chains: list[list[int]] = []
     room = ROOM
     for a, b in edges:
@@ -79,7 +79,7 @@ def spread(points: Sequence[Point], halves: Sequence[float], gap: float) -> list
     return found
 
 
-def _layers(count: int, edges: _Edges) -> list[int]:
+def longest_ways(count: int, edges: _Edges) -> list[int]:
     """The longest way to each vertex from one to which no edge goes, in edges."""
     targets: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count

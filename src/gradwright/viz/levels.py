@@ -18,7 +18,7 @@ from itertools import groupby
 from math import ceil, log
 from typing import Any
 
-from gradwright.viz.layout import layered
+from gradwright.viz.layout import layered, longest_ways
 from gradwright.viz.records import Graph
 
 MOST = 28
@@ -267,7 +267,8 @@ def _lay_out(group: Group, known: dict[Any, Any]) -> None:
     at = {rim: len(group.members) + k for k, rim in enumerate(group.rims)}
     edges = [(at.get(s.lower, s.lower), at.get(s.upper, s.upper)) for s in group.segments]
     if TOP in at:  # nothing lies above it
-        edges.append((_highest(count, edges, at[TOP]), at[TOP]))
+        heights = longest_ways(count, edges)
+        edges.append((max((v for v in range(count) if v != at[TOP]), key=heights.__getitem__), at[TOP]))
     key = count, tuple(edges)
     if key not in known:
         known[key] = layered(count, edges)
@@ -275,17 +276,3 @@ def _lay_out(group: Group, known: dict[Any, Any]) -> None:
     group.places = list(places)
     for s, route in zip(group.segments, routes, strict=False):
         s.bends = tuple(x for x, _ in route)
-
-
-def _highest(count: int, edges: Sequence[tuple[int, int]], but: int) -> int:
-    """The vertex to which the longest way leads, of all but one."""
-    height = [0] * count
-    for _ in range(count):
-        raised = False
-        for a, b in edges:
-            if height[b] <= height[a]:
-                height[b] = height[a] + 1
-                raised = True
-        if not raised:
-            break
-    return max((v for v in range(count) if v != but), key=lambda v: height[v])

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwright.autograd import backward, grad
 from gradwright.backends import to_host
 from gradwright.base.pages.numbers import cuts, numbers
 from gradwright.debug.path_of_values import retained_kept
-from gradwright.engine.calls import cotangent
+from gradwright.engine.calls import backward, cotangent, grad
 from gradwright.engine.node import AccumulateGrad, Bundle, Node
 from gradwright.engine.watch import Watch
 from gradwright.viz.records import Graph, Params
+from gradwright.viz.sizes import magnitude
 from gradwright.viz.walk import walked
 
 if TYPE_CHECKING:
@@ -233,12 +233,7 @@ def values(array: Any, cells: int = CELLS) -> Values:
     if not a.size:
         return Values(shape, dtype, 0.0, 0.0, None, None, None, (), 0, 0, True)
     with np.errstate(all="ignore"):
-        low, high = float(a.min()), float(a.max())
-        largest = max(abs(low), abs(high))
-        scale = largest if 0 < largest < np.inf else 1.0  # squares may underflow or overflow
-        scaled = a.ravel() / scale
-        norm = float(np.dot(scaled, scaled)) ** 0.5 * scale
-        summary = (norm, norm / a.size**0.5, low, high, float(a.sum()) / a.size)
+        summary = (*(magnitude([a]) or (0.0, 0.0)), float(a.min()), float(a.max()), float(a.sum()) / a.size)
     table = a.reshape(-1, shape[-1] if shape else 1) if a.ndim > 1 else a.reshape(1, -1)
     rows, columns = table.shape
     whole = a.size <= cells and max(rows, columns) <= 4 * SIDE

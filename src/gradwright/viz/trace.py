@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.backends import to_host
 from gradwright.base.dtypes import FLOAT, of
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output
@@ -24,6 +23,7 @@ from gradwright.function.contract.containers import arrays
 from gradwright.function.watched.in_backward import Guard
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from gradwright.viz.saved import owners
+from gradwright.viz.sizes import magnitude
 
 
 class Stop:
@@ -228,25 +228,6 @@ class _Listening(Guard):
         if any(t._node is not None and not is_severed(t._node) for t in tensors):
             for array in arrays([out]):
                 self._arrays.note(array, False, stop)
-
-
-def magnitude(gradients: Sequence[Any]) -> tuple[float, float] | None:
-    """The Euclidean norm and the root mean square of gradients, taken together; None if there is nothing in them."""
-    largest, squares, count = 0.0, 0.0, 0
-    with np.errstate(all="ignore"):
-        values = [np.abs(to_host(getattr(g, "array", g))) for g in gradients if g is not None]
-        values = [v.astype(np.float64) if v.dtype.kind == "V" else v for v in values if v.size]
-        if not values:
-            return None
-        largest = max(float(v.max()) for v in values)
-        if not 0 < largest < np.inf:
-            largest = next((m for v in values if np.isnan(m := float(v.max()))), largest)
-            return largest, largest
-        for v in values:
-            scaled = v.astype(np.float64) / largest
-            squares += float((scaled * scaled).sum())
-            count += v.size
-    return largest * squares**0.5, largest * (squares / count) ** 0.5
 
 
 def _operation(node: Any) -> str:

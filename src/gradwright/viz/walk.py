@@ -21,7 +21,8 @@ from gradwright.function.watched.in_backward import Cut
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Params, Place
 from gradwright.viz.saved import Memories
 from gradwright.viz.shapes import UNKNOWN, Shapes, meta
-from gradwright.viz.trace import Note, Stop, lost, magnitude, notes
+from gradwright.viz.sizes import magnitude
+from gradwright.viz.trace import Note, Stop, lost, notes
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import threading
@@ -105,10 +106,9 @@ def test_the_file_is_written_at_once(prof, tmp_path, monkeypatch):
     path.write_text("before")
 
     def fails(*args):
-        args[1].write("half")
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "disk full")
 
-    monkeypatch.setattr(json, "dump", fails)
+    monkeypatch.setattr(os, "replace", fails)
     with pytest.raises(OSError, match="disk full"):
         prof.export_chrome_trace(str(path))
     assert path.read_text() == "before"

@@ -1,8 +1,9 @@
-"""Numbers for pages: short, and safe in JSON; and where to cut what is too large to be drawn."""
+"""Numbers for pages: short, and safe in JSON; tables of text; and where to cut what is too large to be drawn."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 DIGITS = 6
@@ -30,3 +31,16 @@ def cuts(n: int, most: int) -> list[int]:
     """
     tiles = min(n, most)
     return [n * k // tiles for k in range(tiles + 1)] if n else [0]
+
+
+def table(rows: Iterable[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """The lines of a table, whose first row is its head; ``right`` says which columns end in one line.
+
+    >>> table([("name", "n"), ("a", "12")], (False, True))
+    ['name   n', '----  --', 'a     12']
+    """
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    form = "  ".join(f"{{:{'>' if end else '<'}{w}}}" for end, w in zip(right, widths, strict=True))
+    head, *others = (form.format(*row).rstrip() for row in rows)
+    return [head, "  ".join("-" * w for w in widths), *others]

@@ -17,11 +17,11 @@ from gradwright.base.errors import kind
 from gradwright.base.pages.shown import Shown
 from gradwright.debug.profiler.table import Row, Rows, rows
 from gradwright.debug.profiler.timeline import write
-from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
+from gradwright.function.contract.containers import arrays
 from gradwright.function.ctx import BackwardNode
 
 
@@ -157,8 +157,8 @@ class profile(Watch, Shown):
             result = call()
         finally:
             self.ends(event)
-        event._inputs = [(a.shape, a.dtype) for a in _arrays(inputs)]
-        event.output = sum(_size(a) for a in _arrays([result]))
+        event._inputs = [(a.shape, a.dtype) for a in arrays(inputs)]
+        event.output = sum(_size(a) for a in arrays([result]))
         self._here.last = event
         return result
 
@@ -180,8 +180,8 @@ class profile(Watch, Shown):
             result = call()
         finally:
             self.ends(event)
-        event._inputs = [(a.shape, a.dtype) for a in _arrays([g])]
-        event.output = sum(_size(a) for a in _arrays(result))
+        event._inputs = [(a.shape, a.dtype) for a in arrays([g])]
+        event.output = sum(_size(a) for a in arrays(result))
         return result
 
     # -- what was recorded --
@@ -244,19 +244,6 @@ class record_function:
         return call
 
 
-def _arrays(values: Iterable[Any]) -> Iterator[Any]:
-    """The arrays among inputs or results, however they are held."""
-    for value in values:
-        if isinstance(value, TensorBase):
-            yield value.array
-        elif isinstance(value, dict):
-            yield from _arrays(value.values())
-        elif isinstance(value, (list, tuple)):
-            yield from _arrays(value)
-        elif hasattr(value, "dtype") and hasattr(value, "shape"):
-            yield value
-
-
 def _size(array: Any) -> int:
     """Bytes of an array, or of the tensor that a saved value stands for."""
     return array.nbytes if hasattr(array, "nbytes") else nbytes(array)
@@ -269,7 +256,7 @@ def _saved(node: Any) -> int:
     found = [a for entry in entries[: getattr(node, "_packed", len(entries))] for a in _packed(entry)]
     if isinstance(node, BackwardNode):  # what a Function has left on ctx
         packed = getattr(node, "_attributes", None)
-        found += [*_arrays([vars(node)]), *(packed.arrays().values() if packed else ())]
+        found += [*arrays([vars(node)]), *(packed.arrays().values() if packed else ())]
     return sum(_size(a) for a in {id(a): a for a in found}.values())
 
 

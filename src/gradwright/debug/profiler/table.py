@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from gradwright.base.pages.numbers import table
 from gradwright.base.pages.shown import Shown
 
 
@@ -130,14 +131,8 @@ class Rows(list[Row], Shown):
         Raises ValueError for another ``sort_by`` or ``row_limit``.
         """
         shown, rest = self._sorted(sort_by, row_limit)
-        lines = [self._head(), *map(self._cells, shown)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        form = "  ".join(f"{{:{'>' if k else '<'}{w}}}" for k, w in enumerate(widths))
-        text = [form.format(*line).rstrip() for line in lines]
-        text.insert(1, "  ".join("-" * w for w in widths))
-        if rest:
-            text.append(f"... and {rest} more")
-        return "\n".join([*text, self._foot()])
+        lines = table([self._head(), *map(self._cells, shown)], (False, *[True] * len(_HEAD)))
+        return "\n".join([*lines, *([f"... and {rest} more"] if rest else []), self._foot()])
 
     __str__ = table
 

@@ -6,12 +6,12 @@ f) that draw an arrow from an operation to its backward, and metadata (M) that n
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from gradwright.base.pages import files
 
 
 def trace(events: Iterable[Any], threads: Mapping[int, str]) -> dict[str, Any]:
@@ -54,11 +54,4 @@ def write(events: Iterable[Any], threads: Mapping[int, str], path: str | os.Path
         raise FileNotFoundError(f"export_chrome_trace: there is no directory {folder!r} for the file {path!r}")
     if os.path.isdir(path):
         raise IsADirectoryError(f"export_chrome_trace: {path!r} is a directory; give the name of a file to write")
-    draft = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
-    try:
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump(trace(events, threads), file)
-        os.replace(draft, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(draft)
+    files.write(json.dumps(trace(events, threads)), path)
