@@ -6,8 +6,8 @@ from argparse import Namespace
 
 import pytest
 
-from gradwright.check import check
 from gradwright.cli.reports import tell
+from gradwright.verify.check import check
 from tests.cli.test_check import RIGHT, WRONG
 
 
