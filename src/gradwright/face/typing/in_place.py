@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast as _cast
+
 from gradwright.face import arithmetic as _arithmetic
 from gradwright.face import elementwise as _elementwise
 from gradwright.face import special as _special
+from gradwright.face import typing as _typing
 from gradwright.face.algebra import linalg as _linalg
-from gradwright.face.typing.functions import Unary
 
-abs_: Unary
-acos_: Unary
-acosh_: Unary
-arccos_: Unary
-arccosh_: Unary
-arcsin_: Unary
-arcsinh_: Unary
-arctan_: Unary
-arctanh_: Unary
-asin_: Unary
-asinh_: Unary
-atan_: Unary
-atanh_: Unary
-ceil_: Unary
-conj_physical_: Unary
-cos_: Unary
-cosh_: Unary
-deg2rad_: Unary
-detach_: Unary
-erf_: Unary
-erfc_: Unary
-exp2_: Unary
-exp_: Unary
-expm1_: Unary
-fix_: Unary
-floor_: Unary
-frac_: Unary
-i0_: Unary
-log10_: Unary
-log1p_: Unary
-log2_: Unary
-log_: Unary
-neg_: Unary
-negative_: Unary
-rad2deg_: Unary
-reciprocal_: Unary
-rsqrt_: Unary
-sigmoid_: Unary
-sin_: Unary
-sinc_: Unary
-sinh_: Unary
-sqrt_: Unary
-square_: Unary
-tan_: Unary
-tanh_: Unary
-trunc_: Unary
+_unary = _cast(_typing.Unary, None)
+abs_ = acos_ = acosh_ = arccos_ = arccosh_ = arcsin_ = arcsinh_ = arctan_ = arctanh_ = _unary
+asin_ = asinh_ = atan_ = atanh_ = ceil_ = conj_physical_ = cos_ = cosh_ = deg2rad_ = _unary
+detach_ = erf_ = erfc_ = exp2_ = exp_ = expm1_ = fix_ = floor_ = frac_ = i0_ = log10_ = _unary
+log1p_ = log2_ = log_ = neg_ = negative_ = rad2deg_ = reciprocal_ = rsqrt_ = sigmoid_ = _unary
+sin_ = sinc_ = sinh_ = sqrt_ = square_ = tan_ = tanh_ = trunc_ = _unary
 
 addmv_ = _linalg.addmv
 clamp_ = clip_ = _elementwise.clamp
