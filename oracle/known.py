@@ -29,7 +29,7 @@ KNOWN: dict[str, str] = {
     "normal.number_mean": DRAWN,
     "pca_lowrank": SIGNS,
     "optim.LBFGS": "PyTorch's state holds scratch, too; in float32, once converged, both go by rounding errors",
-    "optim.SparseAdam": "it takes sparse gradients alone; tests/optim/test_sparse_adam.py compares its steps",
+    "optim.SparseAdam": "it takes sparse gradients alone; tests/optim/test_adam.py compares its steps",
     "svd_lowrank": SIGNS,
     "to_sparse": SPARSE,
 }

@@ -54,6 +54,13 @@ MERGED = {
     "gradwright.distributions.positive": ["gamma"],
     "gradwright.distributions.shares": ["continuous_bernoulli", "dirichlet", "relaxed"],
     "gradwright.distributions.transforms.transform": ["joined"],
+    "gradwright.optim.adagrad": ["adafactor"],
+    "gradwright.optim.adam": ["sparse_adam"],
+    "gradwright.optim.lr_scheduler.base": ["composed", "plateau"],
+    "gradwright.optim.lr_scheduler.factors": ["cosine"],
+    "gradwright.optim.optimizer": ["idle"],
+    "gradwright.optim.rules": ["fused"],
+    "gradwright.optim.sgd": ["muon"],
 }
 """Modules that hold what modules beside them held, by the names of those."""
 

@@ -5,14 +5,11 @@ from typing import TYPE_CHECKING
 from gradwright.base.later import later
 from gradwright.face.reading.keywords import told_keywords
 from gradwright.optim import lr_scheduler
-from gradwright.optim.adafactor import Adafactor
-from gradwright.optim.adagrad import Adadelta, Adagrad, RMSprop, Rprop
-from gradwright.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
+from gradwright.optim.adagrad import Adadelta, Adafactor, Adagrad, RMSprop, Rprop
+from gradwright.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam, SparseAdam
 from gradwright.optim.lbfgs import LBFGS
-from gradwright.optim.muon import Muon
 from gradwright.optim.optimizer import Optimizer
-from gradwright.optim.sgd import ASGD, SGD
-from gradwright.optim.sparse_adam import SparseAdam
+from gradwright.optim.sgd import ASGD, SGD, Muon
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",

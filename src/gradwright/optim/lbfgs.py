@@ -9,8 +9,7 @@ from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.face.complex import view_as_real
 from gradwright.face.creation import zeros_like
 from gradwright.face.join import cat, split
-from gradwright.optim.idle import warn_if_idle
-from gradwright.optim.optimizer import Optimizer, check, number
+from gradwright.optim.optimizer import Optimizer, check, number, warn_if_idle
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, state, hooks. How the updates are run is in `gradwright.optim.fused`."""
+"""Optimizer: parameter groups, state, hooks. How the updates are run is in `gradwright.optim.rules`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -17,10 +17,45 @@ from gradwright.base.errors import kind
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.hooks import Registry, RemovableHandle, add
 from gradwright.engine.mode import inside, resumed
+from gradwright.engine.node import ticket
+from gradwright.engine.strict import warn
 from gradwright.engine.watch import used
 from gradwright.face.creation import as_tensor
 from gradwright.face.tensor import Tensor
-from gradwright.optim.idle import Uncaptured, nodes_made, warn_if_idle
+
+_asked = count(1).__next__
+
+
+def nodes_made() -> int:
+    """How many nodes of graphs have been made until now."""
+    return ticket() - _asked()
+
+
+def warn_if_idle(optimizer: Any) -> None:
+    """Warn, once for an optimiser, if none of its parameters has a gradient.
+
+    Not if nothing at all has been recorded since it was made: then it is its schedule that is looked at.
+    """
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            if getattr(p, "_grad", None) is not None:
+                return
+    before, optimizer._nodes = optimizer._nodes, nodes_made()
+    if "_idle" not in vars(optimizer) and optimizer._nodes > before:
+        optimizer._idle = True
+        warn(
+            f"{type(optimizer).__name__}.step(): none of the parameters has a gradient, so nothing changes. Call "
+            "loss.backward() before it, and zero_grad() not between the two; and see that the parameters are those "
+            "that the loss was computed with (autograd.why_none(parameter, loss) says what cuts them off)."
+        )
+
+
+class Uncaptured:
+    """What steps written after PyTorch's ask of CUDA graphs first."""
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing: no step is captured here."""
+
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 _before_any_step, _after_any_step = Registry(), Registry()

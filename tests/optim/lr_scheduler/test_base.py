@@ -1,10 +1,13 @@
-"""LRScheduler: what all schedules share, tried on each of them beside PyTorch's."""
+"""What schedules share; plateaus; schedules made of schedules."""
 
+import itertools
 import warnings
 
+import numpy as np
 import pytest
 
 import gradwright as gw
+from gradwright.optim.lr_scheduler import ChainedScheduler, ExponentialLR, ReduceLROnPlateau, SequentialLR
 
 SCHEDULES = {
     "LambdaLR": lambda s, o: s.LambdaLR(o, [lambda k: 0.9**k, lambda k: 1 / (k + 1)]),
@@ -133,8 +136,96 @@ def test_epochs_are_deprecated():
         schedule.step(3)
 
 
-def test_errors():
+def test_errors_of_schedules():
     with pytest.raises(TypeError, match=r"^int is not an Optimizer"):
         gw.optim.lr_scheduler.StepLR(3, 1)
     with pytest.raises(KeyError, match=r"param 'initial_lr' is not specified in param_groups\[0\]"):
         gw.optim.lr_scheduler.StepLR(gw.optim.SGD([gw.ones(1)]), 1, last_epoch=2)
+
+
+OPTIONS = [
+    dict(zip(("mode", "threshold_mode", "cooldown", "min_lr"), values, strict=True))
+    for values in itertools.product(["min", "max"], ["rel", "abs"], [0, 3], [0, [0.01, 0.2]])
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_fifty_figures(pair, options):
+    figures = np.random.default_rng(0).uniform(-1, 1, 50)
+    both = pair(lambda s, o: s.ReduceLROnPlateau(o, factor=0.6, patience=2, threshold=0.05, **options))
+    both.run(50, lambda k: figures[k])
+    mine, other = (schedule.state_dict() for schedule in both.schedules)
+    assert mine == other
+
+
+def test_a_tensor_and_the_state(pair):
+    both = pair(lambda s, o: s.ReduceLROnPlateau(o, patience=1))
+    both.run(3, lambda k: 1.0)
+    state = both.schedules[1].state_dict()
+    both.schedules[0].load_state_dict(state)
+    both.run(5, lambda k: 1.0)
+    both.schedules[0].step(gw.tensor(0.5))
+    assert both.schedules[0].best == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"factor": 1.0}, "Factor should be < 1.0."), ({"mode": "up"}, "mode up is unknown!"),
+     ({"threshold_mode": "up"}, "threshold mode up is unknown!"), ({"min_lr": [1, 2]}, "expected 1 min_lrs, got 2")],
+)  # fmt: skip
+def test_errors_of_plateaus(options, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        ReduceLROnPlateau(gw.optim.SGD([gw.ones(1)]), **options)
+
+
+@pytest.mark.parametrize("least", [0.0, [0.0]])
+def test_groups_may_be_added_unless_bounds_were_listed(least):
+    optimizer = gw.optim.SGD([gw.ones(1)])
+    schedule = ReduceLROnPlateau(optimizer, patience=0, min_lr=least)
+    optimizer.add_param_group({"params": [gw.ones(2)]})
+    schedule.step(1.0)
+    if least:
+        with pytest.raises(RuntimeError, match=r"^The number of param groups in the `optimizer`"):
+            schedule.step(1.0)
+    else:
+        schedule.step(1.0)
+        assert schedule.get_last_lr() == pytest.approx([1e-4, 1e-4])
+
+
+@pytest.fixture
+def optimizer():
+    return gw.optim.SGD([gw.ones(1)], lr=1.0)
+
+
+@pytest.mark.parametrize("compose", [lambda parts, o: ChainedScheduler(parts, o),
+                                     lambda parts, o: SequentialLR(o, parts, [2])])  # fmt: skip
+def test_errors_of_both(optimizer, compose):
+    stranger = ExponentialLR(gw.optim.SGD([gw.ones(1)]), 0.9)
+    mine = ExponentialLR(optimizer, 0.9)
+    with pytest.raises(ValueError, match="expects at least one scheduler"):
+        compose([], optimizer)
+    with pytest.raises(TypeError, match="at index 1 should have `optimizer` as its attribute"):
+        compose([mine, 3], optimizer)
+    with pytest.raises(ValueError, match="does not support `ReduceLROnPlateau` scheduler as it requires additional"):
+        compose([mine, ReduceLROnPlateau(optimizer)], optimizer)
+    with pytest.raises(ValueError, match="expects all schedulers to belong to the same optimizer"):
+        compose([mine, stranger], optimizer)
+
+
+def test_one_milestone_less_than_schedules(optimizer):
+    with pytest.raises(ValueError, match=r"^Sequential Schedulers expects number of schedulers provided to be one"):
+        SequentialLR(optimizer, [ExponentialLR(optimizer, 0.9)], [1])
+
+
+def test_state_goes_to_the_parts(optimizer):
+    schedule = SequentialLR(optimizer, [ExponentialLR(optimizer, 0.5), ExponentialLR(optimizer, 0.25)], [2])
+    for _ in range(3):
+        optimizer.step()
+        schedule.step()
+    state = schedule.state_dict()
+    assert [part["last_epoch"] for part in state["_schedulers"]] == [1, 1]
+    assert schedule.get_last_lr() == [0.25]
+    schedule.step()
+    schedule.load_state_dict(state)
+    assert schedule.last_epoch == 3
+    assert schedule._schedulers[1].last_epoch == 1

@@ -1,4 +1,6 @@
-"""Schedules that multiply: their errors, and the state of functions; the schedules themselves are in test_base."""
+"""Schedules by formulas."""
+
+import math
 
 import pytest
 
@@ -33,7 +35,7 @@ def lib(request):
         ("MultiplicativeLR", (3,), TypeError, "lr_lambda should be a function, but got int"),
     ],
 )
-def test_errors(lib, optimizer, name, arguments, error, message):
+def test_errors_of_factors(lib, optimizer, name, arguments, error, message):
     with pytest.raises(error, match=f"^{message}"):
         getattr(lib.optim.lr_scheduler, name)(optimizer, *arguments)
 
@@ -48,3 +50,35 @@ def test_callable_objects_are_saved_by_their_attributes(lib, optimizer):
     schedule.step()
     assert schedule.get_last_lr() == [0.25]
     assert lib.optim.lr_scheduler.LambdaLR(optimizer, lambda k: 1.0).state_dict()["lr_lambdas"] == [None]
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_restarts_at_fractions_of_epochs(pair, factor):
+    both = pair(lambda s, o: s.CosineAnnealingWarmRestarts(o, 4, factor))
+    both.run(60, lambda k: k / 4)
+    both.run(5)
+
+
+def test_half_a_wave():
+    optimizer = gw.optim.SGD([gw.ones(1)], lr=1.0)
+    schedule = gw.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+    for k in range(1, 31):
+        optimizer.step()
+        schedule.step()
+        assert schedule.get_last_lr()[0] == pytest.approx((1 + math.cos(math.pi * k / 10)) / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((0,), "Expected positive integer T_0, but got 0"), ((3, 0), "Expected integer T_mult >= 1, but got 0"),
+     ((3, 1, "a"), "Expected float or int eta_min, but got a of type <class 'str'>")],
+)  # fmt: skip
+def test_errors_of_cosines(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        gw.optim.lr_scheduler.CosineAnnealingWarmRestarts(gw.optim.SGD([gw.ones(1)]), *arguments)
+
+
+def test_no_negative_epochs():
+    schedule = gw.optim.lr_scheduler.CosineAnnealingWarmRestarts(gw.optim.SGD([gw.ones(1)]), 3)
+    with pytest.raises(ValueError, match=r"^Expected non-negative epoch, but got -1"):
+        schedule.step(-1)

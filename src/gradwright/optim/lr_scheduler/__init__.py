@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from gradwright.base.later import later
 from gradwright.face.reading.keywords import told_keywords
-from gradwright.optim.lr_scheduler.base import LRScheduler
-from gradwright.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
-from gradwright.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from gradwright.optim.lr_scheduler.base import ChainedScheduler, LRScheduler, ReduceLROnPlateau, SequentialLR
 from gradwright.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
 from gradwright.optim.lr_scheduler.factors import (
     ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
     ExponentialLR,
     LambdaLR,
     LinearLR,
@@ -21,7 +21,6 @@ from gradwright.optim.lr_scheduler.factors import (
     PolynomialLR,
     StepLR,
 )
-from gradwright.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 _LRScheduler = LRScheduler  # its old name, by which older programs derive from it
 

@@ -1,10 +1,13 @@
-"""LRScheduler: what all schedules of the learning rate share."""
+"""What all schedules of the learning rate share; one that waits for a plateau; schedules made of schedules."""
 
 from __future__ import annotations
 
+import math
 import types
 import warnings
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, SupportsFloat
 
 from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import Optimizer
@@ -169,3 +172,229 @@ def warn_of_epoch() -> None:
         "use `scheduler.step()` to step the scheduler.",
         stacklevel=3,
     )
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Multiply the learning rate by ``factor`` when a figure has not improved for more than ``patience`` epochs.
+
+    Args:
+        optimizer: whose learning rates to set.
+        mode: "min" if smaller is better, or "max".
+        factor: less than 1.
+        patience: how many epochs without improvement are allowed.
+        threshold: what counts as an improvement.
+        threshold_mode: "rel", relative to the best figure, or "abs".
+        cooldown: how many epochs after a reduction do not count.
+        min_lr: the smallest learning rate; a number, or a list with one for each group.
+        eps: reductions smaller than this are not made.
+
+    Raises ValueError for arguments outside these bounds, RuntimeError in `step` if groups were added to a list's.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.ones(1)], lr=1.0)
+    >>> scheduler = gw.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (3.0, 3.0, 3.0):
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.1]
+    """
+
+    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
+                 min_lr: float | Sequence[float] = 0, eps: float = 1e-8) -> None:  # fmt: skip
+        if factor >= 1.0:
+            raise ValueError(f"Factor should be < 1.0. Got factor={factor}")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        self.factor, self.optimizer = factor, checked(optimizer)
+        groups = len(optimizer.param_groups)
+        one = None if isinstance(min_lr, Sequence) else min_lr
+        self.default_min_lr, self.min_lrs = one, [*min_lr] if isinstance(min_lr, Sequence) else [min_lr] * groups
+        if len(self.min_lrs) != groups:
+            raise ValueError(f"expected {groups} min_lrs, got {len(self.min_lrs)}")
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
+        self.last_epoch = 0
+        self._last_lr = self._lrs()
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self._reset()
+
+    def _reset(self) -> None:
+        self.best = self.mode_worse
+        self.cooldown_counter = self.num_bad_epochs = 0
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether a reduction was made less than ``cooldown`` epochs ago."""
+        return self.cooldown_counter > 0
+
+    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Take note of an epoch's figure, and reduce the learning rates if it is time."""
+        if epoch is not None:
+            warn_of_epoch()
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        current = float(metrics)
+        if self._is_better(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._lrs()
+
+    def _reduce(self) -> None:
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs, strict=True):
+            old = float(group["lr"])
+            new = max(old * self.factor, least)
+            if old - new > self.eps:
+                put(group, "lr", new)
+
+    def _is_better(self, figure: float, best: float) -> bool:
+        sign = 1 if self.mode == "min" else -1
+        bound = best * (1 - sign * self.threshold) if self.threshold_mode == "rel" else best - sign * self.threshold
+        return sign * figure < sign * bound
+
+
+class _Composed(LRScheduler):
+    """A schedule made of others."""
+
+    _schedulers: Sequence[Any]
+
+    def _check(self, schedulers: Sequence[Any], optimizer: Any) -> None:
+        """Raise TypeError or ValueError unless these are schedules of this optimiser that step without arguments."""
+        name = type(self).__name__
+        for i, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
+                )
+            if optimizer is not scheduler.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+class ChainedScheduler(_Composed):
+    """Several schedules at once: in each step they change the learning rate one after the other.
+
+    Raises ValueError if there are none, or not all of one optimiser (by default the first one's).
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> one = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> both = gw.optim.lr_scheduler.ChainedScheduler([one, gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
+    >>> for _ in range(3):
+    ...     print(both.get_last_lr())
+    ...     optimizer.step()
+    ...     both.step()
+    [0.5]
+    [0.25]
+    [0.25]
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if not schedulers:
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
+        optimizer = optimizer or getattr(schedulers[0], "optimizer", None)
+        self._check(schedulers, optimizer)
+        self._schedulers = schedulers
+        self.optimizer = optimizer  # type: ignore[assignment]
+        self._last_lr = self._lrs()
+
+    def step(self) -> None:  # type: ignore[override]
+        """One step of each."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._lrs()
+
+
+class SequentialLR(_Composed):
+    """Several schedules one after the other: the next begins at each of the epochs ``milestones``.
+
+    Raises ValueError if there are none, not all of this optimiser, or not one more than milestones.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> warm = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> down = gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> schedule = gw.optim.lr_scheduler.SequentialLR(optimizer, [warm, down], milestones=[2])
+    >>> for _ in range(4):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [0.5]
+    [0.5]
+    [1.0]
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int],
+                 last_epoch: int = -1) -> None:  # fmt: skip
+        if not schedulers:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+        self._check(schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._schedulers, self._milestones = schedulers, milestones
+        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
+        for group in optimizer.param_groups:
+            put(group, "lr", group["initial_lr"])
+        _unstep(self)  # all have begun when they were made
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def step(self) -> None:  # type: ignore[override]
+        """A step of the one whose time it is."""
+        self.last_epoch += 1
+        i = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[i]
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+def _unstep(scheduler: Any) -> None:
+    """Take back the first step of a schedule, or of those that it is made of."""
+    parts = getattr(scheduler, "_schedulers", None)
+    if parts is None:
+        scheduler.last_epoch -= 1
+    for part in parts or ():
+        _unstep(part)
