@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from gradwright.base.cpython.frames import file_of, frame
 
-_HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
+HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
+"""The folder of the package."""
 _OWN: dict[str, bool] = {}
 
 
@@ -64,5 +65,5 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 def is_own(filename: str) -> bool:
     """Whether a file is gradwright's own."""
-    own = _OWN[filename] = filename.startswith((_HOME, "<gradwright", copy.__file__))  # of `deepcopy` we are a part
+    own = _OWN[filename] = filename.startswith((HOME, "<gradwright", copy.__file__))  # of `deepcopy` we are a part
     return own

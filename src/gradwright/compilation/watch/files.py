@@ -14,11 +14,10 @@ import numpy as np
 
 from gradwright.base.cpython.frames import ASKING
 from gradwright.base.errors import home
-from gradwright.engine.source_line import is_own
+from gradwright.engine.source_line import HOME, is_own
 
 OBSERVED, OWN, NUMPY, STANDARD, PURE = "observed", "gradwright's", "NumPy's", "the standard library's", "pure"
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))) + os.sep
-_NN = _PACKAGE + "nn" + os.sep
+_NN = HOME + "nn" + os.sep
 _APART = tuple(_NN + name for name in (
     "functional", "registry.py", "hooks.py", "faults.py", "init.py", "state.py", "stateless.py", "convert.py",
     "lazy.py", "parameter.py", "ties.py", "per_sample.py", *(f"utils{os.sep}{name}.py" for name in (
@@ -57,7 +56,7 @@ def _whose(name: str) -> str:
 
 def is_ours(code: CodeType) -> bool:
     """Whether it is gradwright's code, observed or not."""
-    return code.co_filename.startswith(_PACKAGE) or code.co_filename == ASKING
+    return code.co_filename.startswith(HOME) or code.co_filename == ASKING
 
 
 def root(value: Any) -> str:
