@@ -42,15 +42,6 @@ from gradwright.nn.modules.activation import (
 from gradwright.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from gradwright.nn.modules.attention import MultiheadAttention
 from gradwright.nn.modules.cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from gradwright.nn.modules.classification import (
-    CrossEntropyLoss,
-    LinearCrossEntropyLoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    NLLLoss,
-    NLLLoss2d,
-)
 from gradwright.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from gradwright.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from gradwright.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
@@ -75,14 +66,21 @@ from gradwright.nn.modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
+    CrossEntropyLoss,
     CTCLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
+    LinearCrossEntropyLoss,
     MarginRankingLoss,
     MSELoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    NLLLoss,
+    NLLLoss2d,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,

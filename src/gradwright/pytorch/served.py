@@ -152,7 +152,7 @@ MORE = {
     "torch.nn.modules.conv": {"_ConvNd": "gradwright.nn.modules.conv:_ConvNd"},
     "torch.nn.modules.loss": {
         "_Loss": "gradwright.nn.modules.loss:Loss",
-        "_WeightedLoss": "gradwright.nn.modules.classification:_WeightedLoss",
+        "_WeightedLoss": "gradwright.nn.modules.loss:_WeightedLoss",
     },
     "torch.nn.init": {"_calculate_fan_in_and_fan_out": "gradwright.nn.init:_fans"},
     "torch.nn.modules.module": {

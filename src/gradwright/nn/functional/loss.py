@@ -68,10 +68,9 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
              reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The squared error (x - y)**2.
 
-    Sizes that differ broadcast, with a warning. ``weight``, of the input's size, multiplies each entry's loss; a mean
-    is then divided by the sum of weights.
+    ``weight``, of the input's size, multiplies each entry's loss; a mean is then divided by the sum of weights.
 
-    Raises TypeError if either is no tensor, RuntimeError if the sizes do not broadcast.
+    Sizes that differ broadcast, with a warning. Raises TypeError if either is no tensor, RuntimeError if they do not.
 
     >>> import gradwright as gw
     >>> mse_loss(gw.tensor([1.0, 2.0]), gw.tensor([1.0, 4.0]))
@@ -118,10 +117,11 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """d**2/2 for a difference d of at most delta, delta (abs d - delta/2) beyond; ``weight`` multiplies each.
+    """d**2/2 for a difference d of at most delta, delta (abs d - delta/2) beyond.
 
-    The mean with a ``weight`` is over the entries, not over the weights. Raises RuntimeError unless ``delta`` is
-    positive, ValueError for another ``reduction`` or size of ``weight``.
+    ``weight``, of the input's size, multiplies each; the mean is over the entries, not over the weights.
+
+    Raises RuntimeError unless ``delta`` is positive, ValueError for another ``reduction``.
 
     >>> import gradwright as gw
     >>> gw.nn.functional.huber_loss(gw.tensor([1.0, 3.0]), gw.zeros(2), reduction="none", delta=2.0)

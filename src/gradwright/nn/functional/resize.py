@@ -153,9 +153,10 @@ def interpolate(input: Tensor, size: Dims = None, scale_factor: float | Sequence
 
     Either ``size`` or ``scale_factor`` is given: one number, or one for each axis. Modes: "nearest" (as OpenCV
     rounds), "nearest-exact", "area" (means) for 1 to 3 axes; "linear" for one, "bilinear" and "bicubic" for two,
-    "trilinear" for three; "lanczos" for two with ``antialias``. With ``align_corners`` the outermost entries keep
-    their places, else the outer edges of the outermost entries. ``antialias`` widens the kernel where the image
-    shrinks. ``recompute_scale_factor`` takes the factor from the sizes, once these are whole.
+    "trilinear" for three. With ``align_corners`` the outermost entries keep their places, else the outer edges of the
+    outermost entries. ``recompute_scale_factor`` takes the factor from the sizes, once these are whole.
+
+    ``antialias`` widens the kernel where the image shrinks; with it there is "lanczos" for two axes, too.
 
     Raises ValueError for arguments that do not go together, NotImplementedError for a mode that needs other axes.
 

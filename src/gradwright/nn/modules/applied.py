@@ -31,14 +31,15 @@ class Applied(Module):
 
     _about: ClassVar[str] = ""
     _function: ClassVar[Callable[..., Any]]
+    _settings: ClassVar[Sequence[str]] = ()
 
     def __init_subclass__(cls, function: Callable[..., Any] | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if function is not None:
             cls._function = staticmethod(function)
+            cls._settings = [name for name in names_of(function) or () if name in _fields(cls)]
             if cls.forward is Applied.forward:
-                settings = [name for name in names_of(function) or () if name in _fields(cls)]
-                cls.forward = _calling(function, settings)  # type: ignore[method-assign]
+                cls.forward = _calling(function, cls._settings)  # type: ignore[method-assign]
             _complete(cls, function)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -98,13 +99,18 @@ def _calling(function: Callable[..., Any], settings: Sequence[str]) -> Any:
 
 
 def _of_layer(cls: type[Applied], function: Any) -> str:
-    """What the docstring of a function says behind its first paragraph, in terms of the layer that calls it."""
+    """What the docstring of a function says behind its first paragraph, in terms of the layer that calls it.
+
+    What it says of arguments that the layer has not is left out: their lines under Args, paragraphs that name them.
+    """
     layer = f"gw.nn.{cls.__name__}" if cls.__module__.startswith("gradwright.nn.") else cls.__name__
     arguments = names_of(function) or ()
     n = sum(a == b for a, b in zip(arguments, names_of(cls.forward) or (), strict=False))
-    others = "|".join(name for name in arguments if name not in _fields(cls))
-    about = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[2]
-    about = re.sub(rf"^    ({others}): .*\n(        .*\n)*", "", about, flags=re.MULTILINE)
+    lacking = [name for k, name in enumerate(arguments) if k >= n and name not in _fields(cls)]
+    _, *paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    about = "\n\n".join(p for p in paragraphs if not any(f"``{name}``" in p for name in lacking))
+    lines = rf"^    ({'|'.join([*arguments[:n], *lacking])}): .*\n(        .*\n)*"
+    about = re.sub(lines, "", about, flags=re.MULTILINE)
 
     def called(found: re.Match[str]) -> str:
         code = found[0]
