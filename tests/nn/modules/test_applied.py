@@ -24,6 +24,16 @@ def test_the_fields_are_handed_over_in_the_order_of_the_function():
     assert Ramp()(input=gw.tensor([4.0])).tolist() == [1.0]
 
 
+def test_a_compiled_step_sees_what_is_set_afterwards():
+    for made, name, value in ((gw.nn.LeakyReLU(0.1), "negative_slope", 0.5), (gw.nn.Dropout(1.0), "training", False),
+                              (gw.nn.SmoothL1Loss(), "beta", 0.5)):  # fmt: skip
+        step, args = gw.compile(made), [gw.tensor([-1.0, 2.0])] * (1 + ("Loss" in type(made).__name__))
+        args[-1] = args[-1] * 1.25
+        before = [step(*args).tolist() for _ in range(3)]
+        setattr(made, name, value)
+        assert step(*args).tolist() == made(*args).tolist() != before[-1]
+
+
 def test_the_docstring_goes_on_with_that_of_the_function():
     assert Ramp.__doc__.startswith("Kept between two bounds.\n\nShape: any. Raises ValueError")
     assert ">>> Ramp()(gw.tensor([-2.0, 0.5, 2.0]))\ntensor([-1.0000,  0.5000,  1.0000])" in Ramp.__doc__

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Sequence
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from gradwright.face.reading.keywords import names_of
 from gradwright.nn import functional as F
@@ -20,6 +20,15 @@ from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
+
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def of_inputs(forward: M) -> M:
+    """Marks a ``forward`` that says no more than what the inputs are: each class with a function gets its own."""
+    forward.inputs = names_of(forward)  # type: ignore[attr-defined]
+    return forward
 
 
 class Applied(Module):
@@ -31,19 +40,18 @@ class Applied(Module):
 
     _about: ClassVar[str] = ""
     _function: ClassVar[Callable[..., Any]]
-    _settings: ClassVar[Sequence[str]] = ()
 
     def __init_subclass__(cls, function: Callable[..., Any] | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if function is not None:
             cls._function = staticmethod(function)
-            cls._settings = [name for name in names_of(function) or () if name in _fields(cls)]
-            if cls.forward is Applied.forward:
-                cls.forward = _calling(function, cls._settings)  # type: ignore[method-assign]
+            if hasattr(cls.forward, "inputs"):
+                cls.forward = _calling(cls, function)  # type: ignore[method-assign]
             _complete(cls, function)
 
+    @of_inputs
     def forward(self, input: Tensor) -> Tensor:
-        """What the function makes of ``input``."""
+        """The function of ``input``, with the settings of the layer."""
         raise NotImplementedError
 
 
@@ -79,23 +87,14 @@ def _complete(cls: type[Applied], function: Any = None) -> None:
         cls.__doc__ = f"{cls.__doc__}\n\n{about}\n"
 
 
-def _calling(function: Callable[..., Any], settings: Sequence[str]) -> Any:
-    """A ``forward``: the function of the input and of these attributes, looked up as fast as can be."""
-    get: Any = attrgetter(*settings) if settings else None
-
-    def of_input(self: Any, input: Tensor) -> Any:
-        return function(input)
-
-    def with_one(self: Any, input: Tensor) -> Any:
-        return function(input, get(self))
-
-    def with_several(self: Any, input: Tensor) -> Any:
-        return function(input, *get(self))
-
-    forward = (of_input, with_one, with_several)[min(len(settings), 2)]
-    forward.__name__, forward.__qualname__ = "forward", "Applied.forward"
-    forward.__doc__ = f"`functional.{function.__name__}` of ``input``, with the settings of the layer."
-    return forward
+def _calling(cls: type[Applied], function: Callable[..., Any]) -> Any:
+    """A ``forward`` as one would write it: what it reads can be followed, and costs nothing more."""
+    inputs, arguments = cls.forward.inputs, names_of(function) or ()  # type: ignore[attr-defined]
+    settings = [name for name in arguments if name in _fields(cls)]
+    first = [*inputs, *settings] == list(arguments[: len(inputs) + len(settings)])  # none to be left out between them
+    given = ", ".join([*inputs, *(f"self.{name}" if first else f"{name}=self.{name}" for name in settings)])
+    text = f"lambda function: lambda self, {', '.join(inputs)}: function({given})"
+    return wraps(cls.forward)(eval(compile(text, __file__, "eval"))(function))  # noqa: S307 - the text is written here
 
 
 def _of_layer(cls: type[Applied], function: Any) -> str:

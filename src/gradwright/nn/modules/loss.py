@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gradwright.engine.source_line import warn
 from gradwright.nn import functional as F
 from gradwright.nn.functional.reduction import mode
-from gradwright.nn.modules.applied import Applied
+from gradwright.nn.modules.applied import Applied, of_inputs
 from gradwright.nn.modules.distance import PairwiseDistance
 from gradwright.nn.modules.linear import Linear
 
@@ -31,12 +31,10 @@ class Loss(Applied):
         legacy = size_average is not None or reduce is not None
         self.reduction = mode(reduction, size_average, reduce) if legacy else reduction
 
-    def _of(self, *given: Any) -> Any:
-        return self._function(*given, **{name: getattr(self, name) for name in self._settings})
-
+    @of_inputs
     def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        """The function of ``input`` and ``target``."""
-        return self._of(input, target)
+        """The loss of ``input`` by ``target``."""
+        raise NotImplementedError
 
 
 class _WeightedLoss(Loss):
@@ -110,7 +108,7 @@ class PoissonNLLLoss(Loss, function=F.poisson_nll_loss):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(log_input, target)
+        return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
 
 
 class GaussianNLLLoss(Loss, function=F.gaussian_nll_loss):
@@ -123,8 +121,10 @@ class GaussianNLLLoss(Loss, function=F.gaussian_nll_loss):
         super().__init__(reduction=reduction)
         self.full, self.eps = full, eps
 
+    @of_inputs
     def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(input, target, var)
+        """The loss of ``input`` by ``target``, with variances."""
+        raise NotImplementedError
 
 
 class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
@@ -165,8 +165,10 @@ class _OfPairs(Loss):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
+    @of_inputs
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(input1, input2, target)
+        """The loss."""
+        raise NotImplementedError
 
 
 class MarginRankingLoss(_OfPairs, function=F.margin_ranking_loss):
@@ -186,8 +188,10 @@ class _OfTriplets(Loss):
             raise ValueError(f"{self._get_name()}: expected margin to be greater than 0, got {margin} instead")
         self.margin, self.swap = margin, swap
 
+    @of_inputs
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(anchor, positive, negative)
+        """The loss."""
+        raise NotImplementedError
 
 
 class TripletMarginLoss(_OfTriplets, function=F.triplet_margin_loss):
@@ -234,9 +238,11 @@ class CTCLoss(Loss, function=F.ctc_loss):
         super().__init__(reduction=reduction)
         self.blank, self.zero_infinity = blank, zero_infinity
 
+    @of_inputs
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int],  # type: ignore[override]
                 target_lengths: Tensor | Sequence[int]) -> Tensor:  # fmt: skip
-        return self._of(log_probs, targets, input_lengths, target_lengths)
+        """The loss."""
+        raise NotImplementedError
 
 
 class NLLLoss(_WeightedLoss, function=F.nll_loss):
@@ -319,7 +325,8 @@ class LinearCrossEntropyLoss(_WeightedLoss, function=F.linear_cross_entropy):
         weight, bias = self.linear.weight, self.linear.bias
         return F.linear_cross_entropy(
             input, weight.reshape(*scores, -1), target, linear_bias=None if bias is None else bias.reshape(scores),
-            **{name: getattr(self, name) for name in self._settings},
+            weight=self.weight, reduction=self.reduction, ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
         )  # fmt: skip
 
     def extra_repr(self) -> str:
