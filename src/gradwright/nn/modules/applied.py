@@ -89,10 +89,11 @@ def _complete(cls: type[Applied], function: Any = None) -> None:
 
 def _calling(cls: type[Applied], function: Callable[..., Any]) -> Any:
     """A ``forward`` as one would write it: what it reads can be followed, and costs nothing more."""
-    inputs, arguments = cls.forward.inputs, names_of(function) or ()  # type: ignore[attr-defined]
+    inputs, arguments = list(cls.forward.inputs), names_of(function) or ()  # type: ignore[attr-defined]
     settings = [name for name in arguments if name in _fields(cls)]
-    first = [*inputs, *settings] == list(arguments[: len(inputs) + len(settings)])  # none to be left out between them
-    given = ", ".join([*inputs, *(f"self.{name}" if first else f"{name}=self.{name}" for name in settings)])
+    n = inspect.unwrap(function).__code__.co_argcount
+    in_order = [*inputs, *settings] == list(arguments[: len(inputs) + len(settings)]) and len(inputs + settings) <= n
+    given = ", ".join([*inputs, *(f"self.{name}" if in_order else f"{name}=self.{name}" for name in settings)])
     text = f"lambda function: lambda self, {', '.join(inputs)}: function({given})"
     return wraps(cls.forward)(eval(compile(text, __file__, "eval"))(function))  # noqa: S307 - the text is written here
 
