@@ -24,11 +24,12 @@ from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.levels import Level, LevelArray, promote
 from gradwright.engine.memory import is_kept, layout, overlaps
 from gradwright.engine.mode import now
+from gradwright.engine.node import Bundle
+from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import View
 from gradwright.function import of_containers
 from gradwright.function.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
-from gradwright.ops.declare import Op, Rule, table
-from gradwright.ops.shape import sum_to
+from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.arguments import differentiable
 from gradwright.transform.functions import at_level
@@ -258,7 +259,7 @@ def laid_as(x: Any, t: Any) -> Any:
 def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any]) -> Any:
     """The tangent of what ``op`` makes of values that move so (None: not), or the list of those of several results."""
     plan = planned(op, tuple([t is not None for t in tangents]))
-    if plan is not None and (op.kind != "elementwise" or op.complex != "general" or not _complex(values, out)):
+    if plan is not None and (op.kind != "elementwise" or op.complex != "general" or not _complex(values, [out])):
         return plan(values, tangents, out, static)
     if op.kind in ("linear", "view"):
         names = op.names_of(len(values))
@@ -268,58 +269,22 @@ def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, sta
     return transposed(partial(_pulled, op, values, tangents, out, static), out, [t for t in tangents if t is not None])
 
 
-def _complex(values: Sequence[Any], out: Any) -> bool:
-    return any(dtypes.of(t.array.dtype).is_complex for t in (*values, out))
-
-
-def _known(op: Op, values: Sequence[Any], out: Any, static: dict[str, Any]) -> dict[str, Any]:
-    """What rules may name."""
-    known = op.defaults | static | {"out": out, "reached": _ALL}
-    fixed = len(op.inputs) - op.variadic
-    known |= dict(zip(op.inputs, values[:fixed], strict=False))
-    known |= {f"{n}_shape": x.array.shape for n, x in zip(op.inputs, values[:fixed], strict=False)}
-    if op.variadic:
-        rest = op.inputs[-1]
-        known |= {rest: values[fixed:], f"{rest}_shape": tuple([x.array.shape for x in values[fixed:]])}
-    return known
-
-
-class _All:
-    """Every result counts as used."""
-
-    def __contains__(self, number: int) -> bool:
-        return True
-
-    def entries(self, number: int) -> Any:
-        return np.True_
-
-
-_ALL = _All()
-
-
-def _ruled(op: Op, rules: dict[str, Rule], k: int, count: int, g: Any, known: dict[str, Any]) -> Any:
-    """What the rule of input ``k`` makes of ``g``."""
-    name = op.names_of(count)[k]
-    rule = rules[name]
-    first = g[0] if isinstance(g, list) else g
-    known = known | ({"i": k - len(op.inputs) + 1} if op.variadic else {})
-    xp = backends.namespace(first)
-    for n in rule.names:
-        if n in op.parts:
-            part = op.parts[n]
-            known[n] = part.fn(xp, g, *[known[m] for m in part.names])
-    return rule.fn(xp, g, *[known[n] for n in rule.names])
+def _complex(values: Sequence[Any], outs: Sequence[Any]) -> bool:
+    return any(dtypes.of(t.array.dtype).is_complex for t in (*values, *outs))
 
 
 def _pulled(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any], w: Any) -> Any:
-    """What cotangents ``w`` of the results give at the inputs that move."""
-    known = _known(op, values, out, static)
-    holomorphic = op.complex == "holomorphic" and _complex(values, out[0] if op.several else out)
-    conj = table["conj"]
-    if holomorphic:
-        w = [apply(conj, (c,), {}) for c in w] if op.several else apply(conj, (w,), {})
-    found = [_ruled(op, op.rules, k, len(values), w, known) for k, t in enumerate(tangents) if t is not None]
-    if op.kind == "elementwise":
-        shapes = [x.array.shape for x, t in zip(values, tangents, strict=True) if t is not None]
-        found = [sum_to(backends.namespace(g), g, s) for g, s in zip(found, shapes, strict=True)]
-    return [apply(conj, (g,), {}) for g in found] if holomorphic else found
+    """What cotangents ``w`` of the results give at the inputs that move: the node that would record it, run by hand."""
+    mask = tuple([t is not None for t in tangents])
+    xs = [x if x._node is not None or not m else wrap(x.array, None, x._counter).requires_grad_()
+          for x, m in zip(values, mask, strict=True)]  # fmt: skip
+    outs = out if op.several else [out]
+    broadcast = op.kind == "elementwise" and any(x.array.shape != out.array.shape for x in values)
+    conjugate = op.complex == "holomorphic" and _complex(values, outs)
+    level = any(isinstance(t.array, LevelArray) for t in (*values, *outs))
+    record = recorder(op, mask, broadcast, conjugate, level)
+    node = record(xs, out, op.defaults | static) if op.variadic else record(*xs, out, op.defaults | static)
+    if not op.several:
+        return node._run(backends.namespace(w), w)
+    node._metas = [(o.array.shape, o.array.dtype) for o in outs]
+    return node._run(backends.namespace(w[0]), Bundle(enumerate(w)))
