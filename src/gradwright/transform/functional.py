@@ -6,30 +6,19 @@ pass through a recorded one goes forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradwright import backends
 from gradwright.base import dtypes
-from gradwright.engine.base import wrap
-from gradwright.engine.calls import grad
+from gradwright.base.errors import size
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import inference_mode
-from gradwright.ops.shape import permute_dims, reshape, stack
+from gradwright.engine.levels import LevelArray
+from gradwright.ops.shape import alias, permute_dims, reshape, stack
 from gradwright.transform.batch import batched_grad
-from gradwright.transform.given_tensors import (
-    check,
-    check_rows,
-    cut,
-    filled,
-    inputs_of,
-    one_output,
-    outputs_of,
-    tangent,
-    tensors_of,
-    vector,
-)
 from gradwright.transform.jacobians import bases
-from gradwright.transform.transpose import zeros
+from gradwright.transform.transpose import gradients, zeros
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
@@ -76,7 +65,7 @@ def vjp(func: Callable[..., Out], inputs: In, v: Tensor | tuple[Tensor, ...] | N
         vs = None
     else:
         vs = vector(v, outs, many_out, "vjp", create_graph)
-    found = filled(_grad(outs, xs, vs, create_graph), xs, strict, create_graph, "back")
+    found = filled(gradients(outs, xs, vs, create_graph=create_graph), xs, strict, create_graph, "back")
     return _given(outs, create_graph, many_out), _given(found, create_graph, many)
 
 
@@ -106,7 +95,7 @@ def jvp(func: Callable[..., Out], inputs: Tensor | tuple[Tensor, ...], v: Tensor
     many_out, outs = outputs_of(func, xs, "jvp", strict)
     us, slopes = _linear_in(outs, outs, xs, "jvp")
     check(slopes, "grad_inputs", strict)
-    found = filled(_grad(slopes, us, vs, create_graph), outs, strict, create_graph, "back_trick")
+    found = filled(gradients(slopes, us, vs, create_graph=create_graph), outs, strict, create_graph, "back_trick")
     return _given(outs, create_graph, many_out), _given(found, create_graph, many_out)
 
 
@@ -129,7 +118,7 @@ def vhp(func: Callable[..., Any], inputs: In, v: Tensor | tuple[Tensor, ...] | N
     (tensor(9.), tensor([ 6., 12.]))
     """
     many, xs, vs, out, slopes = _second("vhp", func, inputs, v, create_graph, strict)
-    found = filled(_grad(slopes, xs, vs, create_graph), xs, strict, create_graph, "double_back")
+    found = filled(gradients(slopes, xs, vs, create_graph=create_graph), xs, strict, create_graph, "double_back")
     return _given((out,), create_graph, False), _given(found, create_graph, many)
 
 
@@ -146,7 +135,7 @@ def hvp(func: Callable[..., Any], inputs: In, v: Tensor | tuple[Tensor, ...] | N
     """
     many, xs, vs, out, slopes = _second("hvp", func, inputs, v, create_graph, strict)
     us, again = _linear_in(slopes, xs, xs, "hvp")
-    found = filled(_grad(again, us, vs, create_graph), xs, strict, create_graph, "double_back_trick")
+    found = filled(gradients(again, us, vs, create_graph=create_graph), xs, strict, create_graph, "double_back_trick")
     return _given((out,), create_graph, False), _given(found, create_graph, many)
 
 
@@ -274,68 +263,40 @@ def _jacobian(
                 "only for real scalar outputs: take view_as_real of it, or the gradients of its real part alone "
                 "(vectorize=True)"
             )
-        rows = (_at_once if vectorize else _rows)(out, xs, create_graph)
+        rows = _rows(out, xs, create_graph, vectorize)
         if strict:
-            check_rows(i, rows, create_graph)
-        found.append(tuple(
-            _nothing(out, x, x) if row is None else row
-            for row, x in zip(rows, xs, strict=True)
-        ))  # fmt: skip
+            unreached = f"Output {i} of the user-provided function is independent of input {{i}}. This is not allowed"
+            depend(rows, f"{unreached} in strict mode.", _unrecorded("jacobian") if create_graph else None)
+        found.append(tuple([_nothing(out, x, x) if row is None else row for row, x in zip(rows, xs, strict=True)]))
     return many, many_out, found
 
 
-def _rows(out: Any, xs: Sequence[Any], create_graph: bool) -> list[Any]:
+def _rows(out: Any, xs: Sequence[Any], create_graph: bool, vectorize: bool = True) -> list[Any]:
     """The Jacobian of an output by each input, a row for each of its entries; None where it does not depend on it."""
-    passes = [_grad((out,), xs, (unit,), create_graph, retain_graph=True) for unit in _units(out)]
-    shape = out.array.shape
-    columns: Any = zip(*passes, strict=True) if passes else [(None,)] * len(xs)
-    return [
-        None if rows[0] is None else reshape(stack(*rows, axis=0), shape=shape + x.array.shape)
-        for rows, x in zip(columns, xs, strict=True)
-    ]
-
-
-def _at_once(out: Any, xs: Sequence[Any], create_graph: bool) -> Sequence[Any]:
-    """As `_rows`, of one pass over a batch."""
-    n = out.array.size
+    n, shape = out.array.size, out.array.shape
     if out._node is None or not n:
-        return (None,) * len(xs)
-    found = batched_grad((out,), xs, (_unit_batch(out),), True, create_graph, allow_unused=True)
-    shape = out.array.shape
-    return [
-        None if rows is None else reshape(rows, shape=shape + x.array.shape) for rows, x in zip(found, xs, strict=True)
-    ]
+        return [None] * len(xs)
+    units = [unit for (unit,) in bases((out,), (n,), None if vectorize else 1)]
+    if vectorize:
+        found = batched_grad((out,), xs, units, True, create_graph, allow_unused=True)
+    else:
+        passes = [gradients((out,), xs, (unit[0],), True, create_graph) for unit in units]
+        found = tuple([None if rows[0] is None else stack(*rows, axis=0) for rows in zip(*passes, strict=True)])
+    return [None if rows is None else reshape(rows, shape=shape + x.array.shape)
+            for rows, x in zip(found, xs, strict=True)]  # fmt: skip
 
 
 def _by_columns(outs: Sequence[Any], xs: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """For each output its Jacobians by the inputs, of products Jv over a batch of as many v as these have entries."""
+    """For each output its Jacobians by the inputs: those of the gradients J'u by u, transposed."""
     moving = [i for i, out in enumerate(outs) if out._node is not None]
     us, slopes = _linear_in(like := [outs[i] for i in moving], like, xs, "jacobian")
     found: list[list[Any]] = [[_nothing(out, x, out) for x in xs] for out in outs]
     for j, (x, slope) in enumerate(zip(xs, slopes, strict=True)):
-        if slope is None or slope._node is None or not x.array.size:
-            continue
-        columns = batched_grad((slope,), us, (_unit_batch(x),), True, False, allow_unused=True)
-        for i, column in zip(moving, columns, strict=True):
-            if column is not None:
-                shape = outs[i].array.shape
-                last = permute_dims(column, axes=(*range(1, 1 + len(shape)), 0))
-                found[i][j] = reshape(last, shape=shape + x.array.shape)
+        n = x.array.ndim
+        for i, columns in zip(moving, [None] * len(us) if slope is None else _rows(slope, us, False), strict=True):
+            if columns is not None:
+                found[i][j] = permute_dims(columns, axes=(*range(n, columns.array.ndim), *range(n)))
     return [tuple(row) for row in found]
-
-
-def _unit_batch(t: Any) -> Any:
-    """`_units`, along a new first dim."""
-    ((units,),) = bases((t,), (t.array.size,), None)
-    return units
-
-
-def _units(t: Any) -> Iterator[Any]:
-    """Tensors like ``t`` of which one entry is 1 and all others 0, for each of its entries."""
-    xp, like = backends.namespace(t.array), t.array
-    flat = xp.arange(like.size) if not hasattr(like, "device") else xp.arange(like.size, device=like.device)
-    for i in range(like.size):
-        yield wrap(xp.reshape(xp.astype(flat == i, like.dtype), like.shape))
 
 
 def _nothing(out: Any, x: Any, like: Any) -> Any:
@@ -353,18 +314,7 @@ def _linear_in(
             raise RuntimeError(f"{name}: output {i} has {dtypes.of(out.array.dtype)}, but only Tensors of floating "
                                "point and complex dtype can require gradients")  # fmt: skip
         us.append(zeros(out).requires_grad_())
-    return tuple(us), _grad(outs, xs, us, True)
-
-
-def _grad(
-    outs: Sequence[Any], xs: Sequence[Any], vs: Sequence[Any] | None, create_graph: bool, retain_graph: Any = None
-) -> tuple[Any, ...]:
-    """The gradients of those outputs that have one; None for an input on which none depends."""
-    moving = [i for i, out in enumerate(outs) if out is not None and out._node is not None]
-    if not moving:
-        return (None,) * len(xs)
-    given = None if vs is None else [vs[i] for i in moving]
-    return grad([outs[i] for i in moving], xs, given, retain_graph, create_graph, allow_unused=True)
+    return tuple(us), gradients(outs, xs, us, create_graph=True)
 
 
 def _second(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
@@ -372,7 +322,7 @@ def _second(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_gra
     many, xs = inputs_of(inputs, name, create_graph)
     vs = tangent(v, xs, many, name, create_graph)
     out = one_output(func, xs, name, strict)
-    slopes = _grad((out,), xs, None, True)
+    slopes = gradients((out,), xs, create_graph=True)
     check(slopes, "jacobian", strict)
     return many, xs, vs, out, slopes
 
@@ -381,3 +331,137 @@ def _given(found: Sequence[Any], create_graph: bool, many: bool) -> Any:
     """What to hand out: with its history if that was wanted, and as a tuple if what it belongs to was one."""
     results = tuple(found if create_graph else map(cut, found))
     return results if many else results[0]
+
+
+def tensors_of(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
+    """Whether a value is a tuple, and a tuple of its tensors."""
+    many = isinstance(value, tuple)
+    found = value if many else (value,)
+    for i, x in enumerate(found):
+        if not isinstance(x, TensorBase):
+            which = f"value at index {i}" if many else f"given {what}"
+            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} "
+                            f"has type {type(x)}.")  # fmt: skip
+    return many, tuple(found)
+
+
+def inputs_of(value: Any, name: str, create_graph: bool) -> tuple[bool, tuple[Any, ...]]:
+    """Whether the inputs are a tuple, and tensors by which to differentiate in their place."""
+    many, given = tensors_of(value, "inputs", name)
+    if not given:
+        raise RuntimeError(f"{name}: inputs is an empty tuple: there is nothing to differentiate by")
+    for i, x in enumerate(given):
+        if dtypes.of(x.array.dtype).category < dtypes.FLOAT:
+            raise RuntimeError(
+                f"{name}: {f'inputs[{i}]' if many else 'inputs'} has {dtypes.of(x.array.dtype)}, but only Tensors of "
+                "floating point and complex dtype can require gradients: convert it, with float() or to()"
+            )
+    held = [_held(x, create_graph) for x in given]
+    return many, tuple(x if x._node is not None else x.requires_grad_() for x in held)
+
+
+def _held(x: Any, create_graph: bool) -> Any:
+    """The tensor with its history, under a node of its own, and with its tangents, if that is wanted; else without."""
+    if create_graph and x._node is not None:
+        return alias(x)
+    if create_graph and isinstance(x.array, LevelArray):
+        return wrap(x.array, None, x._counter)
+    x = x.detach()
+    return wrap(x.array) if x.is_inference() else x  # one that may require grad
+
+
+def cut(t: Any) -> Any:
+    """The tensor without history and tangents; itself if it has neither."""
+    return t if t._node is None and t._view is None and not isinstance(t.array, LevelArray) else t.detach()
+
+
+def outputs_of(func: Callable[..., Any], xs: Sequence[Any], name: str, strict: bool) -> tuple[bool, tuple[Any, ...]]:
+    """Whether a function returns a tuple, and a tuple of its outputs."""
+    many, outs = tensors_of(func(*xs), "outputs of the user-provided function", name)
+    check(outs, "outputs", strict)
+    return many, outs
+
+
+def one_output(func: Callable[..., Any], xs: Sequence[Any], name: str, strict: bool) -> Any:
+    """The output of a function that is to return one number."""
+    many, outs = outputs_of(func, xs, name, strict)
+    if many:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outs[0].array.size != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element, but "
+                           f"it has the shape {size(outs[0].array.shape)}")  # fmt: skip
+    return outs[0]
+
+
+def vector(v: Any, like: Sequence[Any], many: bool, name: str, create_graph: bool) -> tuple[Any, ...]:
+    """The tensors of ``v``, one for each of ``like``."""
+    _, given = tensors_of(v, "v", name)
+    if len(given) != len(like):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
+            if many
+            else "The given v should contain a single Tensor."
+        )
+    for i, (x, other) in enumerate(zip(given, like, strict=True)):
+        if x.array.shape != other.array.shape:
+            raise RuntimeError(f"{f'Entry {i} in ' if many else ''}v has invalid size: should be "
+                               f"{dtypes.Size(other.array.shape)} but got {dtypes.Size(x.array.shape)}.")  # fmt: skip
+    return tuple(_held(x, True) if create_graph else cut(x) for x in given)
+
+
+def tangent(v: Any, xs: Sequence[Any], many: bool, name: str, create_graph: bool) -> tuple[Any, ...] | None:
+    """The tensors of ``v``, one for each input; None for None, where that will do."""
+    if v is not None:
+        return vector(v, xs, many, name, create_graph)
+    if len(xs) != 1 or xs[0].array.size != 1:
+        raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single "
+                           "Tensor with a single element.")  # fmt: skip
+    return None
+
+
+_UNMOVED = {
+    "outputs": "Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode.",
+    "grad_inputs": "The gradient with respect to input {i} is independent of the inputs of the user-provided function. "
+    "This is not allowed in strict mode.",
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+    "input {i} is independent of the input. This is not allowed in strict mode. You should ensure that your function "
+    "is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear function "
+    "for example).",
+}
+_UNREACHED = {
+    "back": "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
+    "back_trick": "The gradient with respect to the input is independent of entry {i} in the grad_outputs when using "
+    "the double backward trick to compute forward mode gradients. This is not allowed in strict mode.",
+    "double_back": "The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
+    "strict mode.",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. "
+    "This is not allowed in strict mode as it prevents from using the double backward trick to replace forward mode "
+    "AD.",
+}
+
+
+def _unrecorded(what: str) -> str:
+    return (f"The {what} of the user-provided function is independent of input {{i}}. This is not allowed in strict "
+            "mode when create_graph=True.")  # fmt: skip
+
+
+def depend(found: Sequence[Any], unreached: str, unmoved: str | None) -> None:
+    """RuntimeError in these words for the first that is missing, or, if there are words for that, has no history."""
+    for i, t in enumerate(found):
+        if t is None or (unmoved is not None and t._node is None):
+            raise RuntimeError((unreached if t is None else unmoved or "").format(i=i))
+
+
+def check(found: Sequence[Any], what: str, strict: bool) -> None:
+    """RuntimeError, if ``strict``, for the first that is missing or has no history."""
+    if strict:
+        depend(found, _UNREACHED["back"], _UNMOVED[what])
+
+
+def filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_graph: bool, stage: str) -> tuple[Any, ...]:
+    """The products, with zeros for those that are missing; RuntimeError, if ``strict``, for what `_UNREACHED` says."""
+    if strict:
+        unmoved = _unrecorded("hessian" if "double" in stage else "jacobian")
+        depend(found, _UNREACHED[stage], unmoved if create_graph else None)
+    return tuple([zeros(x) if t is None else t for t, x in zip(found, like, strict=True)])

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.levels import followed
 from gradwright.engine.mode import is_grad_enabled, now, switch
@@ -35,7 +34,7 @@ from gradwright.function.function import Function
 from gradwright.ops.shape import stack
 from gradwright.transform.arguments import differentiable
 from gradwright.transform.batching.rules import first
-from gradwright.transform.transpose import zeros
+from gradwright.transform.transpose import gradients, zeros
 
 
 class BatchedValueError(RuntimeError):
@@ -257,13 +256,10 @@ class _Graph:
 
     def pulled(self, gs: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
         """The gradients by those inputs that need one, for cotangents of the outputs."""
-        pairs = [(o, self.level.batch(g)) for o, g in zip(self.outs, gs, strict=True)
-                 if o._node is not None and g is not None]  # fmt: skip
+        pairs = [(o, self.level.batch(g)) for o, g in zip(self.outs, gs, strict=True) if g is not None]
         wanted = [x for x, n in zip(self.leaves, needs, strict=True) if n]
-        if not pairs:
-            return [None] * len(needs)
-        call = partial(grad, [o for o, _ in pairs], wanted, [g for _, g in pairs], True, self.again, allow_unused=True)
-        found = iter(self._inside(call))
+        outs, seeds = [o for o, _ in pairs], [g for _, g in pairs]
+        found = iter(self._inside(partial(gradients, outs, wanted, seeds, True, self.again)))
         return [self._of_input(next(found), b) if n else None for n, b in zip(needs, self.run.which, strict=True)]
 
     def _of_input(self, g: Any, batch: bool) -> Any:
@@ -329,11 +325,8 @@ def _rows(run: _Run, xs: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 def _pull(leaves: Sequence[Any], outs: Sequence[Any], gs: Sequence[Any], create_graph: bool) -> tuple[Any, ...]:
     """The gradients by inputs, zeros where there are none."""
-    pairs = [(o, g) for o, g in zip(outs, gs, strict=True) if isinstance(o, TensorBase) and o._node is not None]
-    wanted = [x for x in leaves if x._node is not None]
-    found = iter(grad([o for o, _ in pairs], wanted, [g for _, g in pairs], True, create_graph, allow_unused=True,
-                      materialize_grads=True) if pairs else map(zeros, wanted))  # fmt: skip
-    return tuple([next(found) if x._node is not None else zeros(x) for x in leaves])
+    found = iter(gradients(outs, [x for x in leaves if x._node is not None], gs, True, create_graph))
+    return tuple([zeros(x) if x._node is None or (g := next(found)) is None else g for x in leaves])
 
 
 class OneByOne(Function):

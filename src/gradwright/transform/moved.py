@@ -17,7 +17,6 @@ from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
-from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.levels import latest, of_arguments
 from gradwright.engine.mode import inside, now, recording, resumed
@@ -30,7 +29,7 @@ from gradwright.ops.shape import alias
 from gradwright.ops.shape import copy as copied
 from gradwright.transform.arguments import differentiable
 from gradwright.transform.functions import Again, tensors_in
-from gradwright.transform.transpose import pruned, transposed
+from gradwright.transform.transpose import gradients, pruned, transposed
 
 halted: ContextVar[float] = ContextVar("the number of the innermost level where nothing moves", default=-1)
 """Levels up to this number compute values alone: for them a Function's forward is only a value."""
@@ -156,7 +155,8 @@ def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tu
     ts: list[Any] = [None] * len(many)
     if own:
         try:
-            found = transposed(partial(_pulled, own, [x for x, _ in moving]), own, [t for _, t in moving])
+            pull = partial(gradients, own, [x for x, _ in moving], create_graph=True)
+            found = transposed(pull, own, [t for _, t in moving])
         except RuntimeError as error:
             error.add_note(
                 f"raised while the backward of {cls.__name__} was differentiated, because {cls.__name__} has no jvp: "
@@ -175,7 +175,3 @@ def _followed(x: Any) -> Any:
     if x._node is None or not now().records:
         return wrap(x.array, None, x._counter).requires_grad_()
     return wrap(x.array, apply(alias, (x,), {})._node, x._counter)
-
-
-def _pulled(outs: Sequence[Any], inputs: Sequence[Any], ws: Sequence[Any]) -> Sequence[Any]:
-    return grad(outs, inputs, ws, create_graph=True, allow_unused=True)

@@ -15,7 +15,6 @@ from typing import Any, ParamSpec
 
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
-from gradwright.engine import calls
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.edges import GradientEdge
@@ -37,7 +36,7 @@ from gradwright.transform.arguments import (
     settled,
     with_aux,
 )
-from gradwright.transform.transpose import zeros
+from gradwright.transform.transpose import gradients, zeros
 
 
 class Pulled:
@@ -111,12 +110,7 @@ class Pulled:
             follows = self.follows or any(c._node is not None for c in cotangents or ())
         if create_graph is None:
             create_graph = follows and now().records
-        pairs = zip(outs, cotangents or [None] * len(outs), strict=True)
-        given = [(t, c) for t, c in pairs if t._node is not None]
-        found: Sequence[Any] = [None] * len(self._own)
-        if given:
-            roots, seeds = zip(*given, strict=True)
-            found = calls.grad(roots, self._own.values(), seeds, retain_graph, create_graph, allow_unused=True)
+        found = gradients(outs, self._own.values(), cotangents, retain_graph, create_graph)
         return [zeros(x) if g is None else self.outward(g) if level is not None or create_graph else g
                 for x, g in zip(self._inputs.leaves, found, strict=True)]  # fmt: skip
 

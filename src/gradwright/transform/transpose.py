@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.engine.backward import reaches
-from gradwright.engine.base import ticket, wrap
+from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.mode import inside, now, recording, resumed
@@ -19,6 +19,17 @@ from gradwright.engine.view import View
 def zeros(t: Any) -> Any:
     """Zeros in the shape, dtype and library of a tensor."""
     return wrap(backends.namespace(t.array).zeros_like(t.array))
+
+
+def gradients(outs: Sequence[Any], inputs: Iterable[Any], cotangents: Sequence[Any] | None = None,
+              retain_graph: bool | None = None, create_graph: bool = False) -> tuple[Any, ...]:  # fmt: skip
+    """The gradients of those outputs that have a history; None for an input on which none of them depends."""
+    pairs = [(t, c) for t, c in zip(outs, cotangents or [None] * len(outs), strict=True)
+             if isinstance(t, TensorBase) and t._node is not None]  # fmt: skip
+    inputs = tuple(inputs)
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad([t for t, _ in pairs], inputs, [c for _, c in pairs], retain_graph, create_graph, allow_unused=True)
 
 
 def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence[Any]) -> Any:
