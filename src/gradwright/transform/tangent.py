@@ -26,7 +26,7 @@ from gradwright.engine.memory import is_kept, layout, overlaps
 from gradwright.engine.mode import now
 from gradwright.engine.node import Bundle
 from gradwright.engine.nodes_of_ops import recorder
-from gradwright.engine.view import View
+from gradwright.engine.view import View, severed
 from gradwright.function import of_containers
 from gradwright.function.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
 from gradwright.ops.declare import Op
@@ -276,7 +276,7 @@ def _complex(values: Sequence[Any], outs: Sequence[Any]) -> bool:
 def _pulled(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any], w: Any) -> Any:
     """What cotangents ``w`` of the results give at the inputs that move: the node that would record it, run by hand."""
     mask = tuple([t is not None for t in tangents])
-    xs = [x if x._node is not None or not m else wrap(x.array, None, x._counter).requires_grad_()
+    xs = [x if x._node is not None or not m else wrap(x.array, severed(), x._counter)
           for x, m in zip(values, mask, strict=True)]  # fmt: skip
     outs = out if op.several else [out]
     broadcast = op.kind == "elementwise" and any(x.array.shape != out.array.shape for x in values)

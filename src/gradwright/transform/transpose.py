@@ -61,15 +61,18 @@ def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence
 def _own(t: Any, start: int) -> Any:
     """``t``, or if its history begins after ``start``, in the cotangents, a tensor without one, and no view."""
     plain = wrap(t.array, t._node, t._counter)
-    made = pruned(plain, start)
+    made = pruned(plain, start, _own)
     return t if made is plain else made if t._view is None else made.clone()
 
 
-def pruned(t: Any, start: int) -> Any:
-    """A tensor without a history that begins after ``start``: that of inputs which were given one to be followed."""
+def pruned(t: Any, start: int, part: Callable[[Any, int], Any] | None = None) -> Any:
+    """A tensor without a history that begins after ``start``: that of inputs which were given one to be followed.
+
+    ``part(t, start)`` does so for the tensors that an array of a level is made of.
+    """
     array = t.array
     if isinstance(array, LevelArray):
-        array = array.of(partial(pruned, start=start))
+        array = array.of(lambda each: (part or pruned)(each, start))
     node = t._node if t._node is not None and reaches((t._node,), start) else None
     if array is t.array and node is t._node:
         return t
