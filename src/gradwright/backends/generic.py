@@ -140,7 +140,7 @@ def put(xp: Any, x: Any, value: Any, *places: Any, key: Any, accumulate: bool = 
 
 def unindex(xp: Any, x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
     """Zeros of ``shape`` with ``x`` added at ``key`` (repeated indices add up)."""
-    return put(xp, zeros_like(xp, x, shape=shape), x, *places, key=key, accumulate=True)
+    return xp.put(xp.zeros_like(x, shape=shape), x, *places, key=key, accumulate=True)
 
 
 def _write(xp: Any, x: Any, value: Any, at: Any, *, accumulate: bool) -> Any:
@@ -174,7 +174,7 @@ def scatter(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
     return _write(xp, x, src, _named(xp, x, index, axis), accumulate=False)
 
 
-def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
+def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
     """A copy of ``x`` with ``src`` added at ``index`` along ``axis``."""
     return _write(xp, x, src, _named(xp, x, index, axis), accumulate=True)
 
@@ -182,7 +182,7 @@ def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
 def bincount(xp: Any, x: Any, weights: Any = None, *, length: int) -> Any:
     """How often 0, 1, ... ``length`` - 1, which is all there is, occur in ``x``, or the sums of their ``weights``."""
     weights = xp.ones(x.shape, dtype=xp.int64, device=where_is(x)) if weights is None else weights
-    return scatter_add(xp, xp.zeros((length,), dtype=weights.dtype, device=where_is(x)), x, weights)
+    return xp.scatter_add(xp.zeros((length,), dtype=weights.dtype, device=where_is(x)), x, weights, axis=0)
 
 
 def histogram(xp: Any, x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
@@ -190,21 +190,23 @@ def histogram(xp: Any, x: Any, bins: int, range: tuple[float, float]) -> tuple[A
     edges = xp.linspace(*range, bins + 1, dtype=x.dtype, device=where_is(x))
     x = xp.reshape(x, (-1,))
     place = xp.where(x == edges[bins], bins, xp.searchsorted(edges, x, side="right"))
-    return bincount(xp, xp.where(xp.isnan(x), 0, place), length=bins + 2)[1 : bins + 1], edges
+    return xp.bincount(xp.where(xp.isnan(x), 0, place), length=bins + 2)[1 : bins + 1], edges
+
+
+def _sent(xp: Any, x: Any, index: Any, src: Any, axis: int, otherwise: Any) -> Any:
+    """For each entry of ``src`` and each of ``x``: that of ``src`` where it goes there, else ``otherwise``."""
+    hit = xp.reshape(_named(xp, x, index, axis), (-1, 1)) == xp.reshape(_positions(xp, x), (1, -1))
+    return xp.where(hit, xp.reshape(src, (-1, 1)), xp.reshape(otherwise, (1, -1)))
 
 
 def scatter_max(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
     """A copy of ``x`` in which each place is the largest of its value and what of ``src`` goes there."""
-    hit = xp.reshape(_named(xp, x, index, axis), (-1, 1)) == xp.reshape(_positions(xp, x), (1, -1))
-    sent = xp.where(hit, xp.reshape(src, (-1, 1)), xp.reshape(x, (1, -1)))
-    return xp.maximum(x, xp.reshape(xp.max(sent, axis=0), x.shape))
+    return xp.maximum(x, xp.reshape(xp.max(_sent(xp, x, index, src, axis, x), axis=0), x.shape))
 
 
 def scatter_prod(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
     """A copy of ``x`` in which each place is multiplied by what of ``src`` goes there."""
-    hit = xp.reshape(_named(xp, x, index, axis), (-1, 1)) == xp.reshape(_positions(xp, x), (1, -1))
-    sent = xp.where(hit, xp.reshape(src, (-1, 1)), ones_like(xp, xp.reshape(x, (1, -1))))
-    return x * xp.reshape(xp.prod(sent, axis=0), x.shape)
+    return x * xp.reshape(xp.prod(_sent(xp, x, index, src, axis, ones_like(xp, x)), axis=0), x.shape)
 
 
 def unstride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) -> Any:
@@ -306,11 +308,13 @@ class Extended:
         self.linalg = Linalg(xp)
         self.special = Hosted(xp, Special())
         for f in (
-            at, batch_last, bincount, conj, einsum, exp2, fmod, histogram, may_hold, ones_like, put, scatter,
-            scatter_add, scatter_max, scatter_prod, restride, take_along_axis, to_complex, unindex, unstride,
-            view_as_complex, view_as_real, write_view, zero, zeros_like,
+            at, batch_last, conj, einsum, exp2, fmod, may_hold, ones_like, put, scatter, scatter_add, scatter_max,
+            scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view,
+            zero, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
+        self.bincount, self.histogram = partial(bincount, self), partial(histogram, self)
+        self.unindex = partial(unindex, self)
         for name in order.GENERIC:
             setattr(self, name, partial(order.GENERIC[name], xp))
         self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)

@@ -66,27 +66,16 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     return _filler(size, np.dtype(value.dtype if dtype is None else dtype), whole(device))(value)
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Zeros, of float64 unless another dtype is named."""
-    return full(shape, False, dtype=np.float64 if dtype is None else dtype, device=device)
+def _filled_with(value: bool, shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Zeros or ones, of float64 unless another dtype is named."""
+    return full(shape, value, dtype=np.float64 if dtype is None else dtype, device=device)
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Ones, of float64 unless another dtype is named."""
-    return full(shape, True, dtype=np.float64 if dtype is None else dtype, device=device)
+zeros, ones = partial(_filled_with, False), partial(_filled_with, True)
 
 
-def zeros_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Zeros on the device of ``x``, of its shape and dtype unless others are named; of its shape, parted as it is."""
-    return _like(0, x, shape, dtype)
-
-
-def ones_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Ones, likewise."""
-    return _like(1, x, shape, dtype)
-
-
-def _like(value: int, x: Any, shape: Any, dtype: Any) -> Any:
+def _like(value: int, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Zeros or ones of the shape and dtype of ``x`` unless others are named, where it is: of its shape, parted so."""
     same = shape is None or tuple(shape) == x.shape
     return _filler(x.shape if same else tuple(shape), np.dtype(x.dtype if dtype is None else dtype),
                    where_is(x) if same else whole(where_is(x)))(np.asarray(value))  # fmt: skip
@@ -136,11 +125,6 @@ def _combines(x: Any, name: str) -> str:
     return {"add": "max", "multiply": "min"}.get(name, name) if x.dtype == bool else name
 
 
-def unindex(x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
-    """Zeros of ``shape`` with ``x`` added at ``key`` (repeated indices add up)."""
-    return put(zeros(shape, dtype=x.dtype, device=where_is(x)), x, *places, key=key, accumulate=True)
-
-
 def _along(index: Any, axis: int) -> tuple[Any, ...]:
     """The index arrays that name the entries ``index`` names along ``axis``."""
     grid = np.ogrid[tuple(slice(n) for n in index.shape)]
@@ -159,17 +143,6 @@ def _scatter(how: str) -> Any:
         return getattr(x.at[_along(index, axis)], _combines(x, how))(src)
 
     return scatter
-
-
-def bincount(x: Any, weights: Any = None, *, length: int) -> Any:
-    """How often 0, 1, ... ``length`` - 1, which is all there is, occur in ``x``, or the sums of their ``weights``."""
-    weights = ones(x.shape, dtype=jnp.int64, device=where_is(x)) if weights is None else weights
-    return zeros(length, dtype=weights.dtype, device=where_is(x)).at[x].add(weights)
-
-
-def histogram(x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
-    """How many entries fall into each of so many equal parts of a range, and the edges between them."""
-    return generic.histogram(namespace, x, bins, range)
 
 
 def write_view(base: Any, value: Any, *, steps: Any) -> Any:
@@ -302,10 +275,11 @@ if jax.config.jax_default_matmul_precision is None:
     jax.config.update("jax_default_matmul_precision", "highest")
 namespace = Extended(quick)
 for _f in (
-    at, bincount, einsum, histogram, ones_like, put, running_extremum, sorted_lines, spread_windows, take_along_axis,
-    times_windows, to_complex, unindex, unwindows, weigh_windows, where, windows, write_view, zeros_like,
+    at, einsum, put, running_extremum, sorted_lines, spread_windows, take_along_axis, times_windows, to_complex,
+    unwindows, weigh_windows, where, windows, write_view,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
+vars(namespace).update(zeros_like=partial(_like, 0), ones_like=partial(_like, 1))
 for _name in ("exp2", "fmod", "frexp", "gcd", "isin", "lcm", "ldexp"):
     setattr(namespace, _name, getattr(jnp, _name))
 for _name, _how in (("scatter", "set"), ("scatter_add", "add"), ("scatter_max", "max"), ("scatter_prod", "multiply")):

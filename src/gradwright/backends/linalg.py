@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -65,28 +65,31 @@ def eigvals(x: Any) -> Any:
     return _complex(_eigvals(x))
 
 
-def _batch(at: Any) -> str:
-    return f"(Batch element {int(at[0])}): " if at else ""
+def _of_each(name: str, f: Callable[..., Any], x: Any, where: Callable[[], Any], why: str, check: bool) -> Any:
+    """``f(x)``. Where it fails for some of the matrices: LinAlgError, or NaN for these if not to ``check``.
 
-
-def _refuse(name: str, orders: Any, why: str) -> LinAlgError:
-    """The error for the first matrix with a nonzero entry in ``orders``, where one or more have failed."""
-    at = tuple(np.argwhere(orders)[0]) if orders.ndim else ()
-    return LinAlgError(f"{name}: {_batch(at)}{why.format(orders[at])}")
+    ``where`` gives 0 for those for which it does not fail, and else what the text ``why`` names.
+    """
+    try:
+        return f(x)
+    except np.linalg.LinAlgError:
+        orders = where()
+    if check:
+        at = tuple(np.argwhere(orders)[0]) if orders.ndim else ()
+        batch = f"(Batch element {int(at[0])}): " if at else ""
+        raise LinAlgError(f"{name}: {batch}{why.format(orders[at])}")
+    out = np.full_like(x, np.nan)
+    out[orders == 0] = f(x[orders == 0])
+    return out
 
 
 def cholesky(x: Any, *, upper: bool, check: bool = True) -> Any:
     """The Cholesky factor. Where there is none: LinAlgError, or NaN if not to ``check``."""
-    try:
-        return np.linalg.cholesky(x, upper=upper)
-    except np.linalg.LinAlgError:
-        orders = indefinite_minor(x, upper=upper)
-    if check:
-        raise _refuse("linalg.cholesky", orders, "The factorization could not be completed because the input is not "
-                      "positive-definite (the leading minor of order {} is not positive-definite).")  # fmt: skip
-    out = np.full_like(x, np.nan)
-    out[orders == 0] = np.linalg.cholesky(x[orders == 0], upper=upper)
-    return out
+    return _of_each(
+        "linalg.cholesky", partial(np.linalg.cholesky, upper=upper), x, lambda: indefinite_minor(x, upper=upper),
+        "The factorization could not be completed because the input is not positive-definite (the leading minor of "
+        "order {} is not positive-definite).", check,
+    )  # fmt: skip
 
 
 def indefinite_minor(x: Any, *, upper: bool) -> Any:
@@ -113,18 +116,11 @@ def zero_pivot(packed: Any) -> Any:
     return np.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(np.int32)
 
 
-def inv(x: Any, *, check: bool = True) -> Any:
+def inv(x: Any, *, check: bool = True, name: str = "linalg.inv", why: str = "") -> Any:
     """The inverse. Where there is none: LinAlgError, or NaN if not to ``check``."""
-    try:
-        return np.linalg.inv(x)
-    except np.linalg.LinAlgError:
-        pivots = zero_pivot(lu_factor(x)[0])
-    if check:
-        raise _refuse("linalg.inv", pivots, "The diagonal element {} is zero, the inversion could not be completed "
-                      "because the input matrix is singular.")  # fmt: skip
-    out = np.full_like(x, np.nan)
-    out[pivots == 0] = np.linalg.inv(x[pivots == 0])
-    return out
+    why = why or ("The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
+                  "singular.")  # fmt: skip
+    return _of_each(name, np.linalg.inv, x, lambda: zero_pivot(lu_factor(x)[0]), why, check)
 
 
 def solve(a: Any, b: Any, *, check: bool = True) -> Any:
@@ -132,10 +128,8 @@ def solve(a: Any, b: Any, *, check: bool = True) -> Any:
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
-        pivots = zero_pivot(lu_factor(a)[0])
-    if check:
-        raise _refuse("torch.linalg.solve", pivots, "The solver failed because the input matrix is singular.")
-    return inv(a, check=False) @ b
+        why = "The solver failed because the input matrix is singular."
+    return inv(a, check=check, name="torch.linalg.solve", why=why) @ b
 
 
 def solve_triangular(a: Any, b: Any, *, upper: bool, unitriangular: bool = False) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -179,25 +180,14 @@ def scatter(x: Any, index: Any, src: Any, *, axis: int) -> Any:
     return out
 
 
-def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> Any:
-    """A copy of ``x`` with ``src`` added at ``index`` along ``axis``."""
-    return _accumulated(np.add, x, index, src, axis)
-
-
-def scatter_max(x: Any, index: Any, src: Any, *, axis: int) -> Any:
-    """A copy of ``x`` in which each place is the largest of its value and what of ``src`` goes there."""
-    return _accumulated(np.maximum, x, index, src, axis)
-
-
-def scatter_prod(x: Any, index: Any, src: Any, *, axis: int) -> Any:
-    """A copy of ``x`` in which each place is multiplied by what of ``src`` goes there."""
-    return _accumulated(np.multiply, x, index, src, axis)
-
-
-def _accumulated(ufunc: Any, x: Any, index: Any, src: Any, axis: int) -> Any:
+def _accumulated(ufunc: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
+    """A copy of ``x`` in which each place is combined with what of ``src`` goes there along ``axis``."""
     out = np.array(x, order="C")
     _combine(ufunc, out, index, src, axis)
     return out
+
+
+scatter_add, scatter_max, scatter_prod = (partial(_accumulated, f) for f in (np.add, np.maximum, np.multiply))
 
 
 def _combine(ufunc: Any, out: Any, index: Any, src: Any, axis: int) -> None:

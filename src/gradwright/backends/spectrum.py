@@ -43,10 +43,16 @@ def _equal(values: Any) -> Any:
     return equal if equal.any() else None
 
 
+def _first(where: Any, axes: int) -> tuple[list[int], str]:
+    """The first place where a condition on things along the last ``axes`` holds, and which matrix that is in words."""
+    place = np.argwhere(where)[0].tolist()
+    batch = place[:-axes]
+    return place, f" of matrix {batch}" if batch else ""
+
+
 def _named(values: Any, where: Any, of: str) -> str:
     """The first two values for which ``where`` holds."""
-    *batch, i, j = (int(k) for k in np.argwhere(where)[0])
-    matrix = f" of matrix {batch}" if batch else ""
+    (*batch, i, j), matrix = _first(where, 2)
     kind = "singular values" if of == "linalg.svd" else "eigenvalues"
     a, b = values[*batch, i], values[*batch, j]
     return f"{of}: {kind} {i} and {j}{matrix} are equal up to rounding ({a:.9g} and {b:.9g})"
@@ -124,8 +130,7 @@ def unphased(slopes: Any, turn: Any, *, of: str) -> Any:
     """The ``slopes`` of complex vectors; LinAlgError if a loss changes as one turns, at a rate that is not 0."""
     least = _EPS[slopes.dtype.char] ** 0.5 * np.max(np.abs(slopes), initial=0)
     if np.max(np.abs(turn), initial=0) > least:
-        *batch, k = (int(i) for i in np.argwhere(np.abs(turn) > least)[0])
-        matrix = f" of matrix {batch}" if batch else ""
+        (*_, k), matrix = _first(np.abs(turn) > least, 1)
         raise LinAlgError(
             f"{of}: the loss depends on the phase of complex vector {k}{matrix}, which may be any: times e**(i phi) it "
             "is a vector as good. So it has no derivative. What does not depend on it has one: abs(v), or the "
@@ -140,8 +145,7 @@ def full_rank(triangle: Any) -> Any:
     least = 10 * sizes.shape[-1] * _EPS[triangle.dtype.char] * np.max(sizes, axis=-1, initial=0)
     lost = sizes <= least[..., None]
     if lost.any():
-        *batch, k = (int(i) for i in np.argwhere(lost)[0])
-        matrix = f" of matrix {batch}" if batch else ""
+        (*_, k), matrix = _first(lost, 1)
         raise LinAlgError(
             f"linalg.qr: column {k}{matrix} is 0 or made of those before it, up to rounding, where q and r have no "
             "derivative. A basis of the columns that are independent has one: take the qr of those."

@@ -10,6 +10,7 @@ from math import prod
 
 from gradwright.backends.windows import Lattice
 from gradwright.ops.declare import A, Sample, builtin
+from gradwright.ops.linalg import transposed
 
 _LINE = Lattice((3,), (2,), (1,), ((1, 1),))
 _PLANE = Lattice((2, 3), (1, 2), (2, 1), ((0, 1), (2, -1)))
@@ -47,10 +48,6 @@ unwindows.vjp(x=lambda xp, g, lattice: windows(g, lattice=lattice))
 def _rows(xp, weight, groups):
     """(O, C / groups, *kernel) -> (groups, O / groups, C / groups * entries of a window)."""
     return xp.reshape(weight, (groups, weight.shape[0] // groups, prod(weight.shape[1:])))
-
-
-def _transposed(xp, x):
-    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 _SHORT = 16
@@ -168,7 +165,7 @@ def _weighed(xp, x, y, lattice, groups):
         cols = xp.permute_dims(xp.windows(x, lattice=lattice), (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n)))
         cols = xp.reshape(cols, (groups, channels * prod(lattice.kernel), y.shape[0] * places))
         rows = xp.reshape(xp.permute_dims(y, (1, 0, *range(2, 2 + n))), (groups, out // groups, y.shape[0] * places))
-        weights = xp.matmul(rows, _transposed(xp, cols))
+        weights = xp.matmul(rows, transposed(xp, cols))
     return xp.reshape(weights, (out, channels, *lattice.kernel))
 
 

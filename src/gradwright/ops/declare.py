@@ -104,7 +104,10 @@ def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Map
 
 @dataclass(eq=False)
 class Op:
-    """An operation. Calling it on plain arrays computes; calling it on Tensors computes and records."""
+    """An operation. Calling it on plain arrays computes; calling it on Tensors computes and records.
+
+    The fields from ``kind`` to ``reaches`` are what `op` has been told, or has read off the formula.
+    """
 
     name: str
     forward: Callable[..., Any]
@@ -117,19 +120,12 @@ class Op:
     several: bool = False
     complex: str | None = None
     moves: bool = False
-    """Whether it only moves or converts numbers, so that half precision need not be computed in float32."""
     selects: bool = False
-    """Whether of each entry it passes on that of one input, and the cotangents of the others are 0 there."""
     multilinear: bool = False
-    """Whether it is linear in each of its inputs that have derivatives, while the others stay."""
     rows: bool = False
-    """Whether its result lies row by row in memory, however its inputs lie, as PyTorch's does: `Tensor.view` asks."""
     switch: str | None = None
-    """What the derivative by its first input only compares, if a recorded pass is to say so: there its slope is 0."""
     direct: bool = False
-    """Whether its formula calls `xp` alone, itself or by functions that do, whose names keep their meaning."""
     reaches: bool = False
-    """Whether, a view, it may show memory that its input does not; its ``source`` says how that lies in all of it."""
     unview: Callable[..., Any] | None = None
     """``unview(xp, x, value, **static)``: x, of which it is a view, after ``value`` is written to it. Optional."""
     defaults: dict[str, Any] = field(default_factory=dict)

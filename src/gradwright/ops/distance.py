@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from gradwright.ops.declare import A, Sample, builtin
-
-
-def _turned(xp, x):
-    """The matrices in the last two axes, transposed."""
-    n = x.ndim
-    return xp.permute_dims(x, (*range(n - 2), n - 1, n - 2))
+from gradwright.ops.linalg import transposed
 
 
 @builtin(node="EuclideanDistBackward0", samples=[Sample(A(3, 2), A(4, 2)), Sample(A(2, 2, 3), A(2, 3, 3))])
@@ -18,7 +13,7 @@ def euclidean_distances(xp, x, y):
     The derivative at distance 0 is taken as 0.
     """
     a, b = xp.sum(x * x, axis=(x.ndim - 1,), keepdims=True), xp.sum(y * y, axis=(y.ndim - 1,), keepdims=True)
-    squares = a + _turned(xp, b) - 2 * xp.matmul(x, _turned(xp, y))
+    squares = a + transposed(xp, b) - 2 * xp.matmul(x, transposed(xp, y))
     return xp.sqrt(xp.maximum(squares, xp.zeros_like(squares)))
 
 
@@ -29,5 +24,5 @@ def _slope(xp, g, x, y, out):
 
 euclidean_distances.vjp(
     x=_slope,
-    y=lambda xp, g, x, y, out: _slope(xp, _turned(xp, g), y, x, _turned(xp, out)),
+    y=lambda xp, g, x, y, out: _slope(xp, transposed(xp, g), y, x, transposed(xp, out)),
 )

@@ -56,8 +56,6 @@ def _left(xp, g, x_shape, y):
         return xp.matmul(y, g)
     if y.ndim == 1:
         return sum_to(xp, xp.expand_dims(g, axis=g.ndim) * y, x_shape)
-    if len(x_shape) == 1 and y.ndim == 2:
-        return xp.matmul(y, g)
     if len(x_shape) == 1:
         g = xp.expand_dims(g, axis=g.ndim - 1)
     dx = _product(xp, g, transposed(xp, y))

@@ -6,6 +6,7 @@ contributes, and an activation follows; `gru_state`, after `gru_advance`, makes 
 
 from __future__ import annotations
 
+from gradwright.ops.activation import sigmoid
 from gradwright.ops.declare import A, Sample, builtin
 
 
@@ -20,10 +21,6 @@ advance.vjp(
     h=lambda xp, g, weight: xp.matmul(g, weight),
     weight=lambda xp, g, h: xp.matmul(xp.permute_dims(g, (1, 0)), h),
 )
-
-
-def _logistic(xp, x):
-    return 1 / (1 + xp.exp(-x))
 
 
 _STEPS = Sample(A(3, 2, 8), A(2, 2), A(2, 2), A(8, 2))
@@ -42,7 +39,7 @@ def lstm(xp, x, h, c, weight):
     steps = []
     for t in range(x.shape[0]):
         gates = x[t, ...] + xp.matmul(h, weight)
-        logistic, z = _logistic(xp, gates), xp.tanh(gates[:, 2 * k : 3 * k])
+        logistic, z = sigmoid.forward(xp, gates), xp.tanh(gates[:, 2 * k : 3 * k])
         c = logistic[:, k : 2 * k] * c + logistic[:, :k] * z
         h = logistic[:, 3 * k :] * xp.tanh(c)
         steps.append((h, c, logistic, z))
@@ -121,7 +118,7 @@ gru_advance.vjp(
 def _gru_parts(xp, gates):
     """r and z, logistic; the state's share y in the candidate m = tanh(x + r y); and m."""
     n = gates.shape[1] // 4
-    both = _logistic(xp, gates[:, : 2 * n])
+    both = sigmoid.forward(xp, gates[:, : 2 * n])
     r, y = both[:, :n], gates[:, 3 * n :]
     return r, both[:, n:], y, xp.tanh(gates[:, 2 * n : 3 * n] + r * y)
 
@@ -141,5 +138,5 @@ def _gru_gates_share(xp, g, gates, h):
 
 gru_state.vjp(
     gates=_gru_gates_share,
-    h=lambda xp, g, gates: g * _logistic(xp, gates[:, gates.shape[1] // 4 : gates.shape[1] // 2]),
+    h=lambda xp, g, gates: g * sigmoid.forward(xp, gates[:, gates.shape[1] // 4 : gates.shape[1] // 2]),
 )

@@ -126,11 +126,7 @@ def take(xp, x, indices, *, axis):
     return xp.take(x, indices, axis=axis)
 
 
-take.vjp(
-    x=lambda xp, g, x_shape, indices, axis: (
-        unindex(g, indices, shape=x_shape, key=(*(slice(None),) * axis, HERE))
-    )
-)
+take.vjp(x=lambda xp, g, x_shape, indices, axis: unindex(g, indices, shape=x_shape, key=(*(slice(None),) * axis, HERE)))
 
 
 @builtin(samples=[Sample(A(values=[[0, 2, 0], [1, 1, 1]]), axis=1, shape=(2, 3))])
