@@ -9,17 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.op import table
-from hypothesis import given, settings
-from hypothesis.extra.numpy import basic_indices
 
 import gradwright as gw
 from gradwright import backends
 from gradwright.backends import devices
 from gradwright.backends.devices import device, device_of
-from gradwright.backends.generic import HERE
 from gradwright.backends.numpy import namespace as numpy
-from gradwright.backends.steps import chain, read
 from gradwright.backends.windows import Lattice
 
 jax = pytest.importorskip("jax")
@@ -40,121 +35,6 @@ def same(got: Any, want: Any, **tolerance: Any) -> None:
 
 
 # -- functions --
-
-
-@settings(max_examples=8, deadline=None)  # JAX compiles for each
-@given(basic_indices((3, 4), allow_newaxis=True))
-def test_put_at_any_basic_index(key: Any) -> None:
-    key = key if isinstance(key, tuple) else (key,)
-    value = RNG.standard_normal(np.shape(X[key]))
-    for accumulate in (False, True):
-        out = namespace.put(jnp.asarray(X), jnp.asarray(value), key=key, accumulate=accumulate)
-        same(out, numpy.put(X, value, key=key, accumulate=accumulate))
-
-
-@pytest.mark.parametrize(
-    "key",
-    [(np.array([0, 2, 0]),), (np.array([0, 2]), np.array([1, 1])), (X > 0.5,), (np.zeros(0, int),), (np.array(True),),
-     (slice(1, 3), np.array([[0, -1], [1, 1]])), (np.array([0, -2]), None, np.array([1, 1])), (..., np.array([3, 0])),
-     (np.array([True, False, True]), slice(0, 4, 2)), (None, np.array([2, 2]), slice(None))],
-)  # fmt: skip
-def test_at_put_and_unindex_with_arrays(key: Any) -> None:
-    places = [k for k in key if isinstance(k, np.ndarray)]
-    here = tuple(HERE if isinstance(k, np.ndarray) else k for k in key)
-    there = [jnp.asarray(p) for p in places]
-    same(namespace.at(jnp.asarray(X), *there, key=here), X[key])
-    value = RNG.standard_normal(X[key].shape)
-    for accumulate in (False, True):
-        out = namespace.put(jnp.asarray(X), jnp.asarray(value), *there, key=here, accumulate=accumulate)
-        same(out, numpy.put(X, value, *places, key=here, accumulate=accumulate))
-    out = namespace.unindex(jnp.asarray(value), *there, shape=X.shape, key=here)
-    same(out, numpy.unindex(value, *places, shape=X.shape, key=here))
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("name", ["scatter_add", "scatter_max", "scatter_prod", "take_along_axis", "scatter"])
-def test_scatter_and_gather(name: str, axis: int) -> None:
-    index = np.array([[0, 1], [2, 2], [0, 2]]) if name != "scatter" else np.array([[0, 1], [2, 0], [1, 2]])
-    arrays = (X, index) if name == "take_along_axis" else (X, index, RNG.standard_normal((3, 2)))
-    got = getattr(namespace, name)(*map(jnp.asarray, arrays), axis=axis)
-    same(got, getattr(numpy, name)(*arrays, axis=axis), rtol=1e-15)
-
-
-def test_booleans_are_combined_as_in_numpy() -> None:
-    x, index = np.array([True, False, True]), np.array([0, 1, 1, 2])
-    src = np.array([False, False, True, False])
-    for name in ("scatter_add", "scatter_max", "scatter_prod"):
-        got = getattr(namespace, name)(*map(jnp.asarray, (x, index, src)), axis=0)
-        same(got, getattr(numpy, name)(x, index, src, axis=0))
-    got = namespace.put(jnp.asarray(x), jnp.asarray(src), jnp.asarray(index), key=(HERE,), accumulate=True)
-    same(got, numpy.put(x, src, index, key=(HERE,), accumulate=True))
-
-
-def test_counting() -> None:
-    places, weights = np.array([0, 2, 2, 5]), np.array([0.5, 1.0, 2.0, 4.0])
-    same(namespace.bincount(jnp.asarray(places), length=7), numpy.bincount(places, length=7))
-    same(namespace.bincount(jnp.asarray(places), jnp.asarray(weights), length=7),
-         numpy.bincount(places, weights, length=7))  # fmt: skip
-    counts, edges = namespace.histogram(jnp.asarray(weights), 3, (0.5, 4.0))
-    same(counts, np.histogram(weights, 3, (0.5, 4.0))[0])
-    same(edges, np.histogram(weights, 3, (0.5, 4.0))[1])
-
-
-@pytest.mark.parametrize("largest", [True, False])
-def test_running_extremum(largest: bool) -> None:
-    x = np.array([[1.0, 3.0, 2.0], [np.nan, 5.0, 0.0]])
-    for axis in (0, 1):
-        want = numpy.running_extremum(x, axis=axis, largest=largest)
-        same(namespace.running_extremum(jnp.asarray(x), axis=axis, largest=largest), want)
-
-
-def test_order() -> None:
-    lines = np.array([[2, 1, 0], [1, 2, 2], [2, 1, 0], [1, 2, 1]])
-    same(namespace.sorted_lines(jnp.asarray(lines)), numpy.sorted_lines(lines))
-    same(namespace.sorted_lines(jnp.asarray(lines[:, :0])), numpy.sorted_lines(lines[:, :0]))
-    same(namespace.isin(jnp.asarray(lines), jnp.asarray([0, 2])), np.isin(lines, [0, 2]))
-
-
-def test_einsum() -> None:
-    y = RNG.standard_normal((4, 5))
-    same(namespace.einsum(jnp.asarray(X), jnp.asarray(y), equation="ij,jk->ki"), (X @ y).T, rtol=1e-14)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_to_complex_keeps_infinities_and_the_signs_of_zeros(dtype: str) -> None:
-    parts = np.array([0.0, -0.0, np.inf, -np.inf, 2.0], dtype)
-    real, imag = np.meshgrid(parts, parts)
-    got, want = namespace.to_complex(jnp.asarray(real), jnp.asarray(imag)), numpy.to_complex(real, imag)
-    assert got.dtype == want.dtype
-    assert np.asarray(got).tobytes() == want.tobytes()
-
-
-VIEWS = [
-    (("index", {"key": (slice(0, 2), ...)}), ("permute_dims", {"axes": (1, 0)})),
-    (("reshape", {"shape": (2, 6)}), ("index", {"key": (1, ...)}), ("index", {"key": (slice(1, 3),)})),
-    (("expand_dims", {"axis": 1}), ("alias", {}), ("squeeze", {"axis": (1,)}), ("index", {"key": (..., -1)})),
-    (("diagonal", {"offset": 1}),),
-    (("index", {"key": (slice(None, None, 2),)}), ("diagonal", {"offset": 0})),
-    (("unstack", {"axis": 1}, 2), ("index", {"key": (slice(1, None),)})),
-    (("split", {"sizes": (1, 3), "axis": 1}, 1),),
-    (("restride", {"source": ((3, 4), (4, 1), 0), "target": ((2, 2), (5, 2), 1)}),),
-    (),
-]
-
-
-@pytest.mark.parametrize("views", VIEWS, ids=lambda views: "-".join(v[0] for v in views))
-def test_write_view(views: Any) -> None:
-    steps = chain(*[(table[name], *rest) for name, *rest in views])
-    value = RNG.standard_normal(read(X, steps).shape)
-    same(namespace.write_view(jnp.asarray(X), jnp.asarray(value), steps=steps),
-         numpy.write_view(X, value, steps=steps))  # fmt: skip
-
-
-@pytest.mark.parametrize("part", ["real", "imag"])
-def test_write_a_part_of_complex_numbers(part: str) -> None:
-    z, steps = X + 1j, chain((table[part], {}), (table["index"], {"key": (1, ...)}))
-    value = RNG.standard_normal(4)
-    same(namespace.write_view(jnp.asarray(z), jnp.asarray(value), steps=steps), numpy.write_view(z, value, steps=steps))
 
 
 LATTICES = [
@@ -450,9 +330,7 @@ def test_a_jax_that_is_too_old_is_named() -> None:
                                 "pip install --upgrade jax\n")  # fmt: skip
 
 
-def test_it_is_known_and_has_every_extra() -> None:
+def test_it_is_known() -> None:
     assert backends.namespace(jnp.zeros(2)) is namespace
     assert device_of(jnp.zeros(2)) == device("jax")
-    for name in backends.EXTRAS:
-        assert callable(getattr(namespace, name))
     assert repr(namespace) == "<array namespace jax.numpy>"
