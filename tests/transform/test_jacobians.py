@@ -261,7 +261,7 @@ class Sine(gw.autograd.Function):
 @pytest.mark.parametrize("chunk_size", [None, 2])
 def test_a_backward_by_numbers_runs_for_one_row_after_another(chunk_size):
     f = lambda x, y: Sine.apply(x * y.sum()) * y
-    with pytest.warns(gw.errors.GradientWarning, match="jacrev: the backward of a Function asks for numbers"):
+    with pytest.warns(gw.GradientWarning, match="jacrev: the backward of a Function asks for numbers"):
         a, b = func.jacrev(f, (0, 1), chunk_size=chunk_size)(X, V)
     x, y = func.jacrev(lambda x, y: (x * y.sum()).sin() * y, (0, 1))(X, V)
     close(a, x)

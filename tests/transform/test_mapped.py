@@ -314,12 +314,12 @@ class Sine(Function):
 
 
 def test_a_declared_vmap_of_a_forward_by_numbers_that_saves_by_itself():
-    with pytest.warns(gw.errors.GradientWarning, match="Save on ctx in a setup_context"):
+    with pytest.warns(gw.GradientWarning, match="Save on ctx in a setup_context"):
         out = vmap(gw.func.grad(lambda x: Sine.apply(x).sum()))(X)
     close(out, X.cos())
     assert not out.requires_grad
     x = X.clone().requires_grad_()
-    with pytest.warns(gw.errors.GradientWarning, match="Save on ctx in a setup_context"):
+    with pytest.warns(gw.GradientWarning, match="Save on ctx in a setup_context"):
         out = vmap(gw.func.grad(lambda x: Sine.apply(x).sum()))(x)
     close(grad(out.sum(), x)[0], -X.sin())
 

@@ -24,12 +24,13 @@ def zeros(t: Any) -> Any:
 def gradients(outs: Sequence[Any], inputs: Iterable[Any], cotangents: Sequence[Any] | None = None,
               retain_graph: bool | None = None, create_graph: bool = False) -> tuple[Any, ...]:  # fmt: skip
     """The gradients of those outputs that have a history; None for an input on which none of them depends."""
-    pairs = [(t, c) for t, c in zip(outs, cotangents or [None] * len(outs), strict=True)
-             if isinstance(t, TensorBase) and t._node is not None]  # fmt: skip
     inputs = tuple(inputs)
-    if not pairs:
-        return (None,) * len(inputs)
-    return grad([t for t, _ in pairs], inputs, [c for _, c in pairs], retain_graph, create_graph, allow_unused=True)
+    roots, seeds = [], []
+    for t, c in zip(outs, cotangents or [None] * len(outs), strict=True):
+        if isinstance(t, TensorBase) and t._node is not None:
+            roots.append(t)
+            seeds.append(c)
+    return grad(roots, inputs, seeds, retain_graph, create_graph, allow_unused=True) if roots else (None,) * len(inputs)
 
 
 def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence[Any]) -> Any:

@@ -6,7 +6,7 @@ the others. An example's entries then come first; where its own index arrays sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -22,64 +22,115 @@ from gradwright.transform.batching.rules import Call, first, one_by_one, padded,
 _ALL = slice(None)
 
 
-@rule("at")
-def _at(call: Call) -> Any:
-    (x, *places), (mine, *own) = call.xs, call.which
-    if (other := _otherwise(places, own)) is not None:
-        return other(call)
-    key, places, own = _without_masks(call.static["key"], places, own)
-    together = _together(key)
-    if not any(own) and together:
-        return call.of([x, *places], key=(_ALL, *key))
-    spread = _broadcast(places, own)
-    at = _where(key, x.array.ndim - mine) if together else 0
-    if not mine:  # the examples are a dim of what is named
-        out = call.of([x, *spread], key=key)
-        return _moved(out, at, 0)
-    out = call.of([x, _examples(call, spread), *spread], key=(HERE, *key))
-    return _back(out, at, max(p.array.ndim for p in spread) - 1)
+class _Places:
+    """The index arrays of an operation, with those that masks stand for.
+
+    Attributes:
+        key: the index, in which each of them stands as HERE; ``places`` they themselves.
+        shared: whether they are the same for all examples and stand side by side: the batch is one dim before.
+        spread: else, they with the examples as their first dim, be it of length 1, and all of as many dims.
+        at, n: how many dims of the result come before what they name, and how many that has.
+    """
+
+    def __init__(self, call: Call, places: Sequence[Any], own: Sequence[bool]) -> None:
+        self._call = call
+        self.key, self.places, own = _without_masks(call.static["key"], places, own)
+        here = [i for i, k in enumerate(self.key) if k is HERE]
+        together = not here or here[-1] - here[0] == len(here) - 1
+        self.shared = together and not any(own)
+        self.n = max([p.array.ndim - b for p, b in zip(self.places, own, strict=True)], default=0)
+        if not self.shared:
+            self.spread = [padded(p if b else p.unsqueeze(0), self.n - (p.array.ndim - b))
+                           for p, b in zip(self.places, own, strict=True)]  # fmt: skip
+            self.at = sum(self.rest if k is ... else 1 for k in self.key[: here[0]]) if together else 0
+
+    @property
+    def rest(self) -> int:
+        """How many dims of what is indexed the index does not name."""
+        static = self._call.static
+        ndim = len(static["shape"]) if "shape" in static else self._call.ranks()[0]
+        return ndim - sum(k is not None and k is not ... for k in self.key)
+
+    def rank(self) -> int:
+        """How many dims what is indexed has, with the examples."""
+        return 1 + self.n + sum(self.rest if k is ... else k is not HERE for k in self.key) + self.rest * (
+            ... not in self.key
+        )
+
+    def of_all(self, *xs: Any, **static: Any) -> Any:
+        """The operation with these arrays before the index arrays, which are the same for all examples."""
+        return self._call.of([*xs, *self.places], key=(_ALL, *self.key), **static)
+
+    def of_each(self, *xs: Any, **static: Any) -> Any:
+        """The operation in which each example is at its number, beside its index arrays."""
+        like, size = self.spread[0].array, self._call.size
+        numbers = wrap(backends.namespace(like).arange(size, device=like.device)).reshape(size, *(1,) * self.n)
+        return self._call.of([*xs, numbers, *self.spread], key=(HERE, *self.key), **static)
+
+    def back(self, out: Any) -> Any:
+        """What they name, from where it is with the examples, the first dims, to where it is in one example."""
+        n, at = self.n, self.at
+        return out.movedim(tuple(range(1, 1 + n)), tuple(range(1 + at, 1 + at + n))) if at else out
+
+    def there(self, value: Any) -> Any:
+        """The inverse of `back`."""
+        n, at = self.n, self.at
+        return value.movedim(tuple(range(1 + at, 1 + at + n)), tuple(range(1, 1 + n))) if at else value
 
 
-@rule("put", "add_at")
-def _put(call: Call) -> Any:
-    (x, value, *places), (_, filled, *own), size = call.xs, call.which, call.size
-    x = first(x, call.which[0], size)
-    if (other := _otherwise(places, own)) is not None:
-        return other(call)
-    key, places, own = _without_masks(call.static["key"], places, own)
-    if not any(own) and _together(key):
-        return call.of([x, _aligned(value, filled, x, places, key, size), *places], key=(_ALL, *key))
-    spread = _broadcast(places, own)
-    at, n = _where(key, x.array.ndim - 1) if _together(key) else 0, max(p.array.ndim for p in spread) - 1
-    if call.ranks()[1]:
-        value = _there(first(value, filled, size), at, n)
-    elif filled:
-        value = value.reshape(size, *(1,) * (_rank_at(x, spread, key, n) - 1))
-    return call.of([x, value, _examples(call, spread), *spread], key=(HERE, *key))
+def _indexed(count: int, *names: str) -> Callable[[Callable[..., Any]], Any]:
+    """The rule ``f(call, places, *xs)`` of operations with so many arrays before the index arrays.
+
+    Masks that are another one in each example are refused; with such as have no dims it is one after another.
+    """
+
+    def enter(f: Callable[..., Any]) -> Any:
+        def found(call: Call) -> Any:
+            places, own = call.xs[count:], call.which[count:]
+            masks = [(p, b) for p, b in zip(places, own, strict=True) if _is_mask(p)]
+            if any(b for _, b in masks):
+                return refused(call)
+            if any(not p.array.ndim for p, _ in masks):
+                return one_by_one(call)
+            return f(call, _Places(call, places, own), *call.xs[:count])
+
+        return rule(*names)(found)
+
+    return enter
 
 
-@rule("unindex")
-def _unindex(call: Call) -> Any:
-    (x, *places), (mine, *own), size = call.xs, call.which, call.size
-    if (other := _otherwise(places, own)) is not None:
-        return other(call)
-    shape = (size, *call.static["shape"])
-    key, places, own = _without_masks(call.static["key"], places, own)
+@_indexed(1, "at")
+def _at(call: Call, places: _Places, x: Any) -> Any:
+    if places.shared:
+        return places.of_all(x)
+    if call.which[0]:
+        return places.back(places.of_each(x))
+    out = call.of([x, *places.spread], key=places.key)  # the examples are a dim of what is named
+    return out.movedim(places.at, 0) if places.at else out
+
+
+@_indexed(2, "put", "add_at")
+def _put(call: Call, places: _Places, x: Any, value: Any) -> Any:
+    (mine, filled, *_), size, (_, n, *_) = call.which, call.size, call.ranks()
     x = first(x, mine, size)
-    if not any(own) and _together(key):
-        return call.of([x, *places], key=(_ALL, *key), shape=shape)
-    spread = _broadcast(places, own)
-    at, n = _where(key, len(shape) - 1) if _together(key) else 0, max(p.array.ndim for p in spread) - 1
-    return call.of([_there(x, at, n), _examples(call, spread), *spread], key=(HERE, *key), shape=shape)
+    if filled and not n:  # a number each
+        value = value.reshape(size, *(1,) * (places.rank() - 1))
+    elif n:
+        value = first(value, filled, size)
+    if places.shared:
+        return places.of_all(x, value)
+    return places.of_each(x, places.there(value) if n else value)
 
 
-@rule("last_at")
-def _last_at(call: Call) -> Any:
-    key, places, own = _without_masks(call.static["key"], call.xs, call.which)
-    shape, spread = (call.size, *call.static["shape"]), _broadcast(places, own)
-    out = call.of([_examples(call, spread), *spread], key=(HERE, *key), shape=shape)
-    at = _where(key, len(shape) - 1) if _together(key) else 0
-    return _back(out, at, max(p.array.ndim for p in spread) - 1)
+@_indexed(1, "unindex")
+def _unindex(call: Call, places: _Places, x: Any) -> Any:
+    x, shape = first(x, call.which[0], call.size), (call.size, *call.static["shape"])
+    return places.of_all(x, shape=shape) if places.shared else places.of_each(places.there(x), shape=shape)
+
+
+@_indexed(0, "last_at")
+def _last_at(call: Call, places: _Places) -> Any:
+    return places.back(places.of_each(shape=(call.size, *call.static["shape"])))
 
 
 @rule("take")
@@ -112,14 +163,6 @@ def _parts(x: Any) -> Any:
     return apply(table["view_as_real"], (x,), {})
 
 
-def _otherwise(places: Sequence[Any], own: Sequence[bool]) -> Any:
-    """The rule for masks that are another one in each example, or have no dims; else None."""
-    masks = [(p, b) for p, b in zip(places, own, strict=True) if _is_mask(p)]
-    if any(b for _, b in masks):
-        return refused
-    return one_by_one if any(not p.array.ndim for p, _ in masks) else None
-
-
 def _is_mask(place: Any) -> bool:
     return dtypes.of(place.array.dtype) is dtypes.boolean
 
@@ -145,57 +188,3 @@ def _without_masks(key: Sequence[Any], places: Sequence[Any], own: Sequence[bool
         which += [False] * len(named)
         parts += [HERE] * len(named)
     return tuple(parts), found, which
-
-
-def _together(key: Sequence[Any]) -> bool:
-    """Whether all index arrays stand side by side, so that what they name stands there, and not first."""
-    here = [i for i, k in enumerate(key) if k is HERE]
-    return not here or here[-1] - here[0] == len(here) - 1
-
-
-def _where(key: Sequence[Any], ndim: int) -> int:
-    """How many dims of the result come before what the index arrays name."""
-    rest = ndim - sum(k is not None and k is not ... for k in key)
-    before = key[: list(key).index(HERE)]
-    return sum(rest if k is ... else 1 for k in before)
-
-
-def _broadcast(places: Sequence[Any], own: Sequence[bool]) -> list[Any]:
-    """Index arrays of which each has the examples as its first dim, be it of length 1, and all as many dims."""
-    most = max(p.array.ndim - b for p, b in zip(places, own, strict=True))
-    return [padded(p if b else p.unsqueeze(0), most - (p.array.ndim - b)) for p, b in zip(places, own, strict=True)]
-
-
-def _examples(call: Call, spread: Sequence[Any]) -> Any:
-    """The number of each example, beside such index arrays."""
-    like = spread[0].array
-    numbers = backends.namespace(like).arange(call.size, device=like.device)
-    return wrap(numbers).reshape(call.size, *(1,) * (max(p.array.ndim for p in spread) - 1))
-
-
-def _moved(x: Any, source: int, target: int) -> Any:
-    return x if source == target else x.movedim(source, target)
-
-
-def _back(out: Any, at: int, n: int) -> Any:
-    """What ``n`` dims behind the first name, to after ``at`` others."""
-    return out if not at else out.movedim(tuple(range(1, 1 + n)), tuple(range(1 + at, 1 + at + n)))
-
-
-def _there(value: Any, at: int, n: int) -> Any:
-    """The inverse of `_back`."""
-    return value if not at else value.movedim(tuple(range(1 + at, 1 + at + n)), tuple(range(1, 1 + n)))
-
-
-def _aligned(value: Any, filled: bool, x: Any, places: Sequence[Any], key: Sequence[Any], size: int) -> Any:
-    """A value for each example, or one for all, in the shape of what is written to."""
-    if filled and value.array.ndim == 1:  # a number each
-        n = max([p.array.ndim for p in places], default=0)
-        return value.reshape(size, *(1,) * (_rank_at(x, places, key, n) - 1))
-    return first(value, filled, size) if value.array.ndim else value
-
-
-def _rank_at(x: Any, places: Sequence[Any], key: Sequence[Any], n: int) -> int:
-    """How many dims what is written to has, the examples included."""
-    rest = x.array.ndim - 1 - sum(k is not None and k is not ... for k in key)
-    return 1 + n + sum(rest if k is ... else k is not HERE for k in key) + rest * (... not in key)

@@ -7,33 +7,17 @@ from typing import Any
 
 from gradwright.engine.apply import apply
 from gradwright.ops.declare import table
-from gradwright.transform.batching.rules import Call, one_by_one, refused, rule
+from gradwright.transform.batching.rules import Call, along, one_by_one, refused, rule
 
-ALONG = (
+rule(
     "squeeze", "split", "unstack", "flip", "roll", "repeat", "resample", "concat",
     "cumulative_sum", "cumulative_prod", "logcumsumexp", "linear_recurrence",
     "softmax", "log_softmax", "standardize", "rms_normalize",
     "fft_c2c", "fft_h2r", "fft_r2c", "fft_r2h",
     "argsort", "argtop", "argselect", "argmedian", "argmode", "argrunning",
     "take_along_axis", "scatter_add", "scatter", "scatter_max", "scatter_prod", "pick",
-)  # fmt: skip
-
-
-@rule(*ALONG)
-def along(call: Call) -> Any:
-    """Their axis, or each of their axes, is one further on."""
-    key = "axes" if "axes" in call.static else "axis"
-    axes, n = call.static[key], call.ranks()[0]
-    if not n:  # of one number each: there is an axis to go along
-        return _of_numbers(call, key)
-    moved = tuple([a % n + 1 for a in axes]) if isinstance(axes, tuple) else axes % n + 1
-    return call.of(call.all_first(), **{key: moved})
-
-
-def _of_numbers(call: Call, key: str) -> Any:
-    axes = (1,) * len(call.static[key]) if isinstance(call.static[key], tuple) else 1
-    out = call.of([x.reshape(call.size, 1) for x in call.all_first()], **{key: axes})
-    return [o.reshape(call.size) for o in out] if call.op.several else out.reshape(call.size)
+    "vector_norm",
+)(along)  # fmt: skip
 
 
 @rule("nll", "cross_entropy")
@@ -57,7 +41,7 @@ def _masked_softmax(call: Call) -> Any:
 def _argmax(call: Call) -> Any:
     (x,), (n,), axis = call.xs, call.ranks(), call.static["axis"]
     if axis is not None and n:
-        return call.of([x], axis=axis % n + 1)
+        return along(call)
     out = call.of([x.reshape(call.size, -1) if call.size else x.reshape(0, 1)], axis=1, keepdims=False)
     return out.reshape(call.size, *(1,) * n) if call.static["keepdims"] else out
 
@@ -105,12 +89,3 @@ def _isin(call: Call) -> Any:
 
 
 rule("nonzero", "unique", "runs", "repeated")(refused)
-
-
-@rule("vector_norm")
-def _vector_norm(call: Call) -> Any:
-    (x,), (n,), axis = call.xs, call.ranks(), call.static["axis"]
-    if n:
-        axes = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        return call.of([x], axis=tuple([a % n + 1 for a in axes]))
-    return call.of([x.reshape(call.size, 1)], axis=(1,), keepdims=False)

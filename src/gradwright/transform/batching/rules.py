@@ -7,6 +7,7 @@ goes: what is computed is an operation again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from gradwright import backends
@@ -48,7 +49,7 @@ class Call(NamedTuple):
 
     def ranks(self) -> list[int]:
         """How many dims one example of each tensor has."""
-        return [rank(x, b) for x, b in zip(self.xs, self.which, strict=True)]
+        return [int(x.array.ndim) - b for x, b in zip(self.xs, self.which, strict=True)]
 
     def all_first(self) -> list[Any]:
         """The tensors, all with the batch as their first dim."""
@@ -81,19 +82,19 @@ def rule(*ops: str | Op) -> Callable[[Rule], Rule]:
 def batched(op: Op, xs: list[Any], which: Sequence[bool], static: dict[str, Any], level: Any) -> Any:
     """What ``op`` makes of these tensors for each example; ``which`` of them have the batch as their first dim."""
     found = RULES.get(op.forward)
-    if found is None and op.kind == "elementwise" and (len(xs) == 1 or _are_lined_up(xs, which)):
-        return apply(op, xs, static)
-    call = Call(op, xs, which, op.defaults | static, level)
     if found is None:
-        found = elementwise if op.kind == "elementwise" else one_by_one
-        if op.kind == "reduction" and "axis" in call.static:
-            found = _reduction
-    return found(call)
+        found = one_by_one
+        if op.kind == "elementwise":
+            ndims = list(map(_ndim, xs))
+            if list(map(max(ndims).__eq__, ndims)) == list(which):  # the batch comes before all dims as it is
+                return apply(op, xs, static)
+            found = elementwise
+        elif op.kind == "reduction" and ("axis" in op.defaults or "axis" in static):
+            found = along
+    return found(Call(op, xs, which, op.defaults | static, level))
 
 
-def rank(x: Any, batch: bool) -> int:
-    """How many dims one example has."""
-    return int(x.array.ndim) - batch
+_ndim = attrgetter("array.ndim")
 
 
 def first(x: Any, batch: bool, size: int) -> Any:
@@ -106,33 +107,23 @@ def padded(x: Any, count: int) -> Any:
     return x.reshape(x.array.shape[0], *(1,) * count, *x.array.shape[1:]) if count else x
 
 
-def _are_lined_up(xs: Sequence[Any], which: Sequence[bool]) -> bool:
-    """Whether the batch comes before all dims as it is: `elementwise` then has nothing to do."""
-    own = alone = -1
-    for x, b in zip(xs, which, strict=True):
-        n = x.array.ndim
-        if not b:
-            alone = max(alone, n)
-        elif own not in (-1, n):
-            return False
-        else:
-            own = n
-    return own > alone
-
-
 def elementwise(call: Call) -> Any:
     """Their dims are lined up from the last, so the batch comes before all of them."""
     return call.of(call.lined_up(all_first=False))
 
 
-def _reduction(call: Call) -> Any:
-    """The axes are one further on; all of them are all but the first."""
-    (n,), (x,) = call.ranks(), call.xs
-    axis = call.static["axis"]
-    axes = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    if not n:  # of one number: there is an axis to reduce
-        return call.of([x.reshape(call.size, 1)], axis=(1,), keepdims=False)
-    return call.of([x], axis=tuple([a % n + 1 for a in axes]))
+def along(call: Call) -> Any:
+    """The axis, or each of the axes, is one further on; all of them are all but the first."""
+    key = "axes" if "axes" in call.static else "axis"
+    axis, n, xs = call.static[key], call.ranks()[0], call.all_first()
+    if n:
+        axis = range(n) if axis is None else axis
+        return call.of(xs, **{key: axis % n + 1 if isinstance(axis, int) else tuple([a % n + 1 for a in axis])})
+    static: dict[str, Any] = {key: (1,) * len(axis) if key == "axes" else 1 if isinstance(axis, int) else (1,)}
+    if "keepdims" in call.static:
+        static["keepdims"] = False
+    out = call.of([x.reshape(call.size, 1) for x in xs], **static)  # of one number each: there is an axis to go along
+    return [o.reshape(call.size) for o in out] if call.op.several else out.reshape(call.size)
 
 
 def by_formula(call: Call) -> Any:

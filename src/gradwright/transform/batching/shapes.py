@@ -6,12 +6,11 @@ from typing import Any
 
 from gradwright.transform.batching.rules import Call, elementwise, padded, rule
 
-for _name in ("alias", "copy", "real", "imag", "view_as_real", "view_as_complex", "astype", "to_device", "scale"):
-    rule(_name)(elementwise)
-rule("to_complex")(elementwise)
+rule("alias", "copy", "real", "imag", "view_as_real", "view_as_complex", "astype", "to_device", "scale",
+     "to_complex")(elementwise)  # fmt: skip
 
 
-@rule("reshape")
+@rule("reshape", "undiagonal")
 def _reshape(call: Call) -> Any:
     return call.of(call.xs, shape=(call.size, *call.static["shape"]))
 
@@ -55,15 +54,11 @@ def _restride(call: Call) -> Any:
     return call.of(call.xs, source=source, target=target)
 
 
-@rule("diagonal", "tril", "triu")
+@rule("diagonal", "tril", "triu", "windows", "unwindows", "mean_windows", "unmean_windows", "max_windows",
+      "places_in_windows")  # fmt: skip
 def _last(call: Call) -> Any:
-    """They concern the last dims alone."""
-    return call.of(call.xs)
-
-
-@rule("undiagonal")
-def _undiagonal(call: Call) -> Any:
-    return call.of(call.xs, shape=(call.size, *call.static["shape"]))
+    """They concern the last dims alone, over which windows lie."""
+    return call.of(call.all_first())
 
 
 @rule("tile")

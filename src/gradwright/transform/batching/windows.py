@@ -1,16 +1,10 @@
-"""Where the batch goes in windows, pools and convolutions."""
+"""Where the batch goes in convolutions."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gradwright.transform.batching.rules import Call, first, of_none, rule
-
-
-@rule("windows", "unwindows", "mean_windows", "unmean_windows", "max_windows", "places_in_windows")
-def _last(call: Call) -> Any:
-    """Windows lie over the last dims."""
-    return call.of(call.all_first())
 
 
 @rule("conv", "biased_conv")
