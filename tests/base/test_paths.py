@@ -38,6 +38,12 @@ def test_a_public_path_is_the_module_itself() -> None:
     assert importlib.import_module("gradwright.sparse.rows") is importlib.import_module("gradwright.face.sparse.rows")
 
 
+def test_a_public_path_is_an_attribute_that_nobody_need_import() -> None:
+    program = "import gradwright as gw; print(gw.errors.__name__, gw.autograd.hooks.__name__)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["gradwright.base.errors", "gradwright.engine.hooks"]
+
+
 @pytest.mark.parametrize("path", PICKLED)
 def test_pickles_find_what_they_name(path: str) -> None:
     module = importlib.import_module(path)

@@ -7,13 +7,13 @@ from 2 to 100), and where the gap is no larger than that, rounding alone decides
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradwright.base.errors import GradientWarning, LinAlgError
+from gradwright.base.errors import LinAlgError
+from gradwright.base.upward import slots
 
 __all__ = ["apart", "full_rank", "independent", "level", "turnable", "unphased"]
 
@@ -27,8 +27,6 @@ _MENDS = {
     "gradwright.linalg.matrix_function(x.mH @ x, f)",
 }
 _EPS = {c: float(np.finfo(c).eps) for c in "fdFD"}
-doubt: Callable[[str], None] = lambda message: warnings.warn(message, GradientWarning, stacklevel=2)
-"""How to warn: the engine puts its own way in this place, which names the user's line."""
 
 
 def _equal(values: Any) -> Any:
@@ -90,7 +88,7 @@ def level(slopes: Any, values: Any, *, of: str) -> Any:
         most = np.maximum(size[..., :, None], size[..., None, :]) * _EPS[slopes.dtype.char] ** 0.25
         equal &= np.abs(slopes[..., :, None] - slopes[..., None, :]) > most
     if equal is not None and equal.any():
-        doubt(
+        slots.warn(
             f"{_named(values, equal, of)}, and the loss weighs them differently: it has a kink here, as abs has at 0. "
             "The gradient is that of one basis of their vectors, one of many. It is determined for a loss that treats "
             "equal values alike, such as sum(f(values))."

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from gradwright.base.paths import PUBLIC
+
 _Functions = tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 
@@ -22,19 +24,21 @@ SURROUNDINGS = frozenset(f"torch.{name}" for name in (
 def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _Functions:
     """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import later the module that holds it.
 
-    A name that is the end of its module's is that module. ``__dir__`` lists ``__all__``, the public ones of ``names``,
-    the modules ``beside``, and what Python gives every module. The AttributeError of any other name has the nearest.
+    A name that is the end of its module's is that module, and so is a public path of one that has moved. ``__dir__``
+    lists ``__all__``, the public ones of ``names``, the modules ``beside``, and what Python gives every module. The
+    AttributeError of any other name has the nearest.
     """
     here, homes = sys.modules[module], names or {}
     scope = vars(here)
 
     def find(name: str) -> Any:
-        home = homes.get(name)
+        path = f"{module}.{name}"
+        home = homes.get(name, path if path in PUBLIC else None)
         if home is None:
             mend = surroundings(module, name) or below(module, name, offered()) or nearest(name, offered())
             raise AttributeError(f"{module} has no {name!r}{mend}", name=name)
         found = import_module(home)
-        scope[name] = found if home == f"{module}.{name}" else getattr(found, name)
+        scope[name] = found if home == path else getattr(found, name)
         return scope[name]
 
     def offered() -> list[str]:

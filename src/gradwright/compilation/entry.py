@@ -14,12 +14,13 @@ import numpy as np
 
 from gradwright.backends.devices import device
 from gradwright.backends.numpy import NUMPY
+from gradwright.base.upward import slots
 from gradwright.compilation import kept
 from gradwright.compilation.trace.record import Input, Record
 from gradwright.compilation.trace.state import hooks_of, look, outside
 from gradwright.compilation.trace.units import place
 from gradwright.compilation.watch.guards import FAULTS, Guard, Source, compiled_guards, is_atom, same, same_array
-from gradwright.engine.base import TensorBase, made
+from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import laid, rebind
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
@@ -139,7 +140,7 @@ class _Text:
         self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
         self.scope: dict[str, Any] = {
             "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
-            "lying": _lying, "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place,
+            "lying": _lying, "ndarray": np.ndarray, "new": object.__new__, "place": place, "slots": slots,
             "unflatten": tree_unflatten, "up_to_date": up_to_date, "rebind": rebind, "laid": laid, **kept.NAMES,
         }  # fmt: skip
         self.last = self.name([None] * len(record.sources), "last")
@@ -307,7 +308,7 @@ class _Text:
             elif len(record.program.outputs[out].shape) > 1:
                 lines.append(f"if not outputs[{out}].flags.c_contiguous: outputs[{out}] = outputs[{out}].copy()")
             lines += [
-                f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]",
+                f"m{k} = new(slots.tensor)", f"m{k}.array = outputs[{out}]",
                 f"m{k}._counter = [{self.name(record.made[k][0])}]", f"m{k}._view = None",
                 f"m{k}._node = {'None' if record.spent[k] is None else self.name(record.spent[k])}",
             ]  # fmt: skip

@@ -17,7 +17,8 @@ import numpy as np
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import quietly
 from gradwright.base.errors import no_tensor
-from gradwright.engine.base import Fixed, TensorBase, made, wrap
+from gradwright.base.upward import slots
+from gradwright.engine.base import Fixed, TensorBase, wrap
 from gradwright.engine.general import general, in_rows
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.nodes_of_ops import recorder
@@ -137,7 +138,7 @@ def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
             result = formula(numpy_backend.namespace, *arrays, **static)
         except _FAILURES:
             return general(op, inputs, static)
-        if result.__class__ is made.cls:
+        if result.__class__ is slots.tensor:
             return general(op, inputs, static)
         out = wrap(in_rows(result) if op.rows else result, None, [0])
         if True in mask and mode is PLAIN and op.rules:
@@ -212,7 +213,7 @@ def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: b
     if inputs < 3:  # the same, in less time
         case = ["1", f"2 if {tensors[0]}._node is None else 1 if {tensors[-1]}._node is None else 3"][inputs - 1]
     differ = " or ".join(f"a.shape != {a}.shape" for a in arrays if a != "a")
-    kind_ = "not ndarray" if views else "made.cls"
+    kind_ = "not ndarray" if views else "slots.tensor"
     known = " and ".join(f"{x}._node in listener.known" for x in tensors)
     lines = [
         *read,
@@ -224,7 +225,7 @@ def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: b
         f"except FAILURES: {elsewhere}",  # to be explained, or because the user has NumPy raise
         *["if result.__class__ is ndarray and not result.flags.c_contiguous: result = in_rows(result)"] * rows,
         *[f"if result.__class__ is {kind_}: {elsewhere}"] * static,  # it was computed with a tensor
-        "out = new(made.cls)",
+        "out = new(slots.tensor)",
         "out.array = result",
         "out._node = None",
     ]
@@ -274,7 +275,7 @@ _SCOPE: dict[str, Any] = {
     "INTEGERS": _INTEGERS,
     "REAL": _REAL, "NUMPY": numpy_backend.namespace,
     "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general,
-    "in_rows": in_rows, "made": made, "mark_view": mark_view,
+    "in_rows": in_rows, "slots": slots, "mark_view": mark_view,
     "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
     "recorded_as": _recorded_as, "refresh": refresh,
 }  # fmt: skip

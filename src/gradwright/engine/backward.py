@@ -34,13 +34,12 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.backends.quiet import during_pass
-from gradwright.base.cpython.at_once import having
 from gradwright.base.cpython.forks import lock
 from gradwright.base.cpython.references import alone, count
 from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
 from gradwright.engine.mode import now, recording, resumed, switch
-from gradwright.engine.node import Node, routing
+from gradwright.engine.node import Node, routing, ticket
 from gradwright.engine.untaken import look, untaken
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
@@ -70,35 +69,34 @@ def run(
     are reached, unless ``accumulate`` is False.
     """
     pending: dict[Node, Any] = {}
-    heap: list[tuple[int, Node]] = []
     xp = None
     for node, g in roots:
         xp = backends.namespace(g)
-        if node in pending:
-            pending[node] = pending[node] + g
-        else:
-            pending[node] = g
-            heappush(heap, (-node._seq, node))
+        pending[node] = pending[node] + g if node in pending else g
     wanted: set[Node] = set() if targets is None else set(targets)
-    route = wanted
-    if wanted:
-        route = leading_to(wanted, pending)
-        heap = sorted(entry for entry in heap if entry[1] in route or entry[1] in wanted)
-    job: tuple[Any, ...] = _run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate
-    aim = (route, wanted) if wanted else None
-    if aim is not routing.get():
-        job = having, routing, aim, *job
-    if targets is not None:
-        job = having, accumulating, False, *job
+    route = leading_to(wanted, pending) if wanted else wanted
+    heap: list[tuple[int, Node]] = []
+    for node in pending:
+        if not wanted or node in route or node in wanted:
+            heappush(heap, (-node._seq, node))
     before = after = now()
+    aimed, accumulated = routing.get(), accumulating.get()
     try:
         recording(create_graph)
+        routing.set((route, wanted) if wanted else None)
+        accumulating.set(accumulated and targets is None)
         try:
-            return during_pass(*job)
+            return during_pass(_run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate)
         finally:
-            after = resumed(before)
+            after = before if now() is before else resumed(before)
     finally:
-        switch(after)
+        try:
+            switch(after)  # the first call here, as an interrupt may come after each
+        finally:
+            try:
+                routing.set(aimed)
+            finally:
+                accumulating.set(accumulated)
 
 
 def _run(
@@ -115,15 +113,16 @@ def _run(
     found: dict[Node, Any] = {}
     waiting: dict[Any, Any] = {}
     watched = now().watches or passes.mixed
-    recorded = recorded_passes.Recorded() if create_graph else None
+    first, ran = (ticket() if create_graph else 0), []
     following: Any = None
     result: Any = None
-    pop = heappop if recorded is None else recorded.pop
     try:
         while heap or following is not None:
             if following is None:
-                node = pop(heap)[1]
+                node = heappop(heap)[1]
                 g = pending.pop(node)
+                if create_graph:
+                    ran.append(node._seq)
             else:
                 node, g, following, result = following, result, None, None  # nobody else may seem to hold it
             outgoing = node._next
@@ -155,7 +154,7 @@ def _run(
                     old = pending.pop(target)
                     pending[target] = watch.joined(old, result) if watched else _sum(old, result)
                     old = None
-                elif recorded is None and len(outgoing) == 1 and (not heap or heap[0][0] > -target._seq):
+                elif not create_graph and len(outgoing) == 1 and (not heap or heap[0][0] > -target._seq):
                     following = target  # made after all that wait: it need not
                 else:
                     pending[target] = result
@@ -173,8 +172,8 @@ def _run(
         if leaves:
             _accumulate(xp, leaves, watched)
     finally:
-        if recorded is not None:
-            recorded.end()
+        if create_graph:
+            recorded_passes.ended(first, ran)
     return found
 
 

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 from gradwright.base.errors import size
+from gradwright.base.upward import slots
 from gradwright.engine.mode import now
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
@@ -65,19 +66,13 @@ def warn_of_lost_history(t: Any, how: str) -> None:
     )
 
 
-class _Made:
-    cls: type[TensorBase] = TensorBase
-
-
-made = _Made()
-"""``made.cls`` is the class of every result; `gradwright.face.tensor` sets it to Tensor."""
-
+slots.tensor = TensorBase
 _new = object.__new__
 
 
 def wrap(array: Any, node: Any = None, counter: list[Any] | None = None) -> Any:
     """A tensor over ``array`` with this history; a fresh version counter unless it shares another's memory."""
-    t = _new(made.cls)
+    t = _new(slots.tensor)
     t.array = array
     t._node = node
     t._counter = counter if counter is not None else [UNTRACKED if now().inference else 0]

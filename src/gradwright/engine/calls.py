@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import kind, size
+from gradwright.base.upward import above
 from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
@@ -144,13 +144,14 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
     roots = _roots(outs, grad_outputs, create_graph or now().level is not None)
     keep = create_graph if retain_graph is None else retain_graph
     enclosed = not create_graph and _from_outside(roots)
-    targets = [_target(t) for t in ins]
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph or enclosed,
-                       targets=[node for node, _ in targets], accumulate=False)  # fmt: skip
+    nodes, numbers = zip(*map(_target, ins), strict=True)
+    found = engine.run(
+        roots, keep_graph=keep, create_graph=create_graph or enclosed, targets=nodes, accumulate=False
+    )
     if untaken.found is not None:
         tell(outs, roots)
     results: list[Any] = []
-    for i, (t, (node, k)) in enumerate(zip(ins, targets, strict=True)):
+    for i, (t, node, k) in enumerate(zip(ins, nodes, numbers, strict=True)):
         g = found.get(node)
         if g is not None and k is not None:
             g = g.get(k)
@@ -166,7 +167,7 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
             )
         if enclosed and g is not None and isinstance(g.array, LevelArray):
             g = wrap(g.array)
-        results.append(None if g is None else _given(g))
+        results.append(g if g is None or isinstance(g, TensorBase) else wrap(unwritten(g)))  # nobody else's memory
     return tuple(results)
 
 
@@ -181,24 +182,14 @@ def _batched(
     outs: Sequence[Any], ins: Sequence[Any], given: Any, retain: bool | None, create_graph: bool, **asked: Any
 ) -> tuple[Any, ...]:
     """The gradients for each of a batch of cotangents, stacked."""
-    given = _cotangents(outs, given)
+    given = (None,) * len(outs) if given is None else _cotangents(outs, given)
     sizes = [_batch(i, t, g) for i, (t, g) in enumerate(zip(outs, given, strict=True))]
     if len(set(sizes)) > 1:
         raise ValueError("grad: is_grads_batched takes cotangents with one first dimension, but grad_outputs have "
                          f"{sizes} there")  # fmt: skip
     keep = create_graph if retain is None else retain
-    if batching.grad is None:
-        import_module("gradwright.transform.vmap")  # with which it comes; few programs need it
-    found: tuple[Any, ...] = batching.grad(outs, ins, given, keep, create_graph, **asked)
+    found: tuple[Any, ...] = above("batched_grad")(outs, ins, given, keep, create_graph, **asked)
     return found
-
-
-class _Batching:
-    grad: Any = None
-
-
-batching = _Batching()
-"""``batching.grad`` is `grad` for batches of cotangents; `gradwright.transform.batch` sets it."""
 
 
 def _batch(i: int, t: Any, g: Any) -> int:
@@ -226,37 +217,22 @@ def _batch(i: int, t: Any, g: Any) -> int:
     return shape[0]
 
 
-def _given(g: Any) -> Any:
-    """A gradient to hand out: never memory that the graph or the caller also holds."""
-    if isinstance(g, TensorBase):
-        return g
-    return wrap(unwritten(g))
-
-
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, TensorBase):
-        _settled(value)
-        return (value,)
-    if isinstance(value, GradientEdge):
-        return (value,)
-    if not isinstance(value, (list, tuple, Iterable)):
+    """The tensors and edges that were given, each with its history as it is now."""
+    given = (value,) if isinstance(value, (TensorBase, GradientEdge)) else value
+    if not isinstance(given, (list, tuple, Iterable)):
         raise TypeError(f"{function}: {argument} must be a Tensor or an iterable of Tensors, got {kind(value)}")
-    many = tuple(value)
-    for i, v in enumerate(many):
-        if v.__class__ is GradientEdge:
+    many = tuple(given)
+    for i, t in enumerate(many):
+        if t.__class__ is GradientEdge:
             continue
-        if not isinstance(v, TensorBase):
-            raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(v)}")
-        _settled(v)
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(t)}")
+        if t._view is not None:
+            refresh(t)
+        if isinstance(t.array, LevelArray):
+            settle(t)
     return many
-
-
-def _settled(t: Any) -> None:
-    """Let a tensor have its history as it is now: as a view, and after the end of transforms."""
-    if t._view is not None:
-        refresh(t)
-    if isinstance(t.array, LevelArray):
-        settle(t)
 
 
 def _target(t: Any) -> tuple[Any, int | None]:
@@ -276,7 +252,7 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
 
     It is where it is to be recorded, or in a transform, whose arrays may meet others.
     """
-    given = _cotangents(outputs, given)
+    given = (None,) * len(outputs) if given is None else _cotangents(outputs, given)
     roots = []
     if untaken.found is not None:
         untaken.found = None
@@ -297,7 +273,7 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(d)}"
                 )
-            one = _one(t.array)
+            one = _one(t.array, tensors)
             roots.append((t._node, wrap(one) if tensors else one))
         else:
             g = cotangent(i, t, g)
@@ -307,8 +283,6 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
 
 def _cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
     """What was given for each output."""
-    if given is None:
-        return (None,) * len(outputs)
     if isinstance(given, TensorBase):
         given = (given,)
     if not isinstance(given, Iterable):
@@ -343,10 +317,12 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
     return g.to(wanted)
 
 
-def _one(array: Any) -> Any:
-    """1 in the shape (of one element) and dtype of ``array``."""
-    if array.__class__ is np.ndarray and array.ndim:
-        one = array.copy()
+def _one(array: Any, writable: bool) -> Any:
+    """1 in the shape (of one element) and dtype of ``array``; of NumPy's, a scalar unless it is to be ``writable``."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        if not array.shape and not writable:
+            return array.dtype.type(1)
+        one = np.empty(array.shape, array.dtype)
         one.fill(1)
         return one
     if is_kept(array):

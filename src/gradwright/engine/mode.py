@@ -100,7 +100,10 @@ def resumed(before: Mode, mode: Mode | None = None) -> Mode:
     Under inference mode nothing is recorded, in whatever order blocks are left.
     """
     mode = mode or _mode.get()
-    if (mode is UNRECORDED and before is PLAIN) or _differ_in_recording_alone(mode, before):
+    if mode is UNRECORDED and before is PLAIN:
+        return before
+    others = mode.watches == before.watches and mode.inference == before.inference
+    if others and mode.interpreter is before.interpreter and mode.level is before.level:
         return before
     return mode.but(records=before.records and not mode.inference, listener=before.listener, stopped=before.stopped)
 
@@ -121,11 +124,6 @@ def inside(
             after = leave(before)
     finally:
         _mode.set(after)
-
-
-def _differ_in_recording_alone(mode: Mode, other: Mode) -> bool:
-    same = mode.watches == other.watches and mode.inference == other.inference
-    return same and mode.interpreter is other.interpreter and mode.level is other.level
 
 
 def _stays(listener: Any) -> Any:

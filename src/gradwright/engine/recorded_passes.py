@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect
-from heapq import heappop
-from typing import Any
 
 from gradwright.base.cpython.forks import lock
 from gradwright.engine.node import Node, ticket
@@ -27,27 +25,15 @@ def _order(seq: int) -> int:
     return _passes[k][2] if k < len(_passes) and _passes[k][1] < seq else 1
 
 
-class Recorded:
-    """A pass that is recorded, from now until `end`."""
-
-    def __init__(self) -> None:
-        self._first = ticket()
-        self._before = -_passes[-1][0] if _passes else 0
-        self._older: list[int] = []
-
-    def pop(self, heap: list[Any]) -> Any:
-        """`heappop` of the engine's heap; notes the nodes that are not younger than every recorded pass."""
-        entry = heappop(heap)
-        if entry[0] > self._before:
-            self._older.append(-entry[0])
-        return entry
-
-    def end(self) -> None:
-        """The pass is through. Passes inside of it become part of it."""
-        order = 1 + max(map(_order, self._older), default=1)
-        with lock:
-            while _passes and _passes[-1][1] > self._first:
-                order = max(order, _passes.pop()[2])
-            _passes.append((ticket(), self._first, order))
-            if len(_passes) > 2 * KEPT:
-                del _passes[:KEPT]
+def ended(first: int, ran: list[int]) -> None:
+    """A recorded pass has ended, which began with this sequence number and ran these nodes; so have those inside it."""
+    order, latest = 2, _passes[-1][0] if _passes else 0
+    for seq in ran:
+        if seq <= latest:  # else a forward pass since has made it
+            order = max(order, 1 + _order(seq))
+    with lock:
+        while _passes and _passes[-1][1] > first:
+            order = max(order, _passes.pop()[2])
+        _passes.append((ticket(), first, order))
+        if len(_passes) > 2 * KEPT:
+            del _passes[:KEPT]

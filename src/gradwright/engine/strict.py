@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from gradwright.backends import spectrum
 from gradwright.base.cpython.frames import file_of, frame
 from gradwright.base.errors import GradientWarning, StrictError
+from gradwright.base.upward import slots
 from gradwright.engine.source_line import here
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
@@ -93,4 +93,4 @@ def tell(message: str | Warning, category: type[Warning]) -> None:
     )
 
 
-spectrum.doubt = warn
+slots.warn = warn

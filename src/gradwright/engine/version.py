@@ -24,16 +24,12 @@ from gradwright.engine.source_line import Place, here
 def bump(counter: list[Any], depth: int = 2) -> None:
     """Count a write, and note the line of the user's program that made it, at least ``depth`` frames up."""
     counter[0] += 1
-    mark(counter, depth + 1)
+    counter[1:2] = (here(depth + 1),)
 
 
 def mark(counter: list[Any], depth: int = 2) -> None:
     """Note that line alone."""
-    place = here(depth + 1)
-    if len(counter) > 1:
-        counter[1] = place
-    else:
-        counter.append(place)
+    counter[1:2] = (here(depth + 1),)
 
 
 def bump_all(counters: Iterable[list[Any]], depth: int = 2) -> None:
@@ -41,7 +37,7 @@ def bump_all(counters: Iterable[list[Any]], depth: int = 2) -> None:
     place = here(depth + 1)
     for counter in counters:
         counter[0] += 1
-        counter[1:] = (place,)
+        counter[1:2] = (place,)
 
 
 def written_at(counter: list[Any], since: int | None = None) -> Place | None:

@@ -87,10 +87,12 @@ def refresh(x: Any, always: bool = False) -> bool:
     view, node = x._view, x._node
     if view.version == x._counter[0] and (node is not None or view._base._node is None):
         return False
-    moved = view.base.array.__class__ is not x.array.__class__ and reread(x)
     base = view.base
+    moved = base.array.__class__ is not x.array.__class__ and reread(x)
     if (base._node is None and (node is None or type(node) is AccumulateGrad)) or base._node is node:
-        if is_severed(node):
+        if node is None:
+            view.version = x._counter[0]
+        elif is_severed(node):
             x._node, view.version = None, view.seen
         return moved
     if view.seen == x._counter[0]:  # its base took up a history without being written
@@ -104,7 +106,9 @@ def refresh(x: Any, always: bool = False) -> bool:
     if base._node is None:
         warn(_ORIGINS["detached"])
         base = wrap(base.array, severed())
-    _rehang(x, inside(partial(recording, True), resumed, read, base, view.steps)._node)
+    plain = now() is PLAIN
+    shown = read(base, view.steps) if plain else inside(partial(recording, True), resumed, read, base, view.steps)
+    _rehang(x, shown._node)
     view.version = view.seen = x._counter[0]
     return moved
 
@@ -140,13 +144,14 @@ def is_severed(node: Any) -> bool:
 
 def _rehang(x: Any, node: Any) -> None:
     """Make ``node`` the history of ``x``; `retain_grad` from now on keeps the gradient of the new value."""
-    _retain(x, node)
+    if x._node is not None and x._node._hooks is not None:
+        _retain(x, node)
     x._node = node
 
 
 def _retain(x: Any, node: Any) -> None:
-    old = x._node
-    if old is not None and node is not None and old._hooks is not None and old._hooks.release(x):
+    """Let ``node``, the next history of ``x``, keep its gradient if the one that it has, which has hooks, does."""
+    if node is not None and x._node._hooks.release(x):
         node._hooked().retain(x)
 
 
@@ -202,15 +207,18 @@ def check_writable(x: Any, needs_grad: bool, uniform: bool = False) -> None:
 
     ``needs_grad``: whether the new value carries history; ``uniform``: whether all its entries are the same.
     """
-    check_tracked(x)
-    check(x)
-    if overlaps(x) and (needs_grad or not uniform):
-        raise RuntimeError(OVERLAPS)
-    view = x._view
-    if _locked(writable(x)):
-        if view is None or _locked(view.base.array):
-            raise RuntimeError("unsupported operation: the written-to memory is read-only. Please clone() the tensor.")
-        x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
+    if x._counter[0] is UNTRACKED:
+        check_tracked(x)
+    if x.array.__class__ is not ndarray or not x.array.flags.carray:  # which is what most are
+        check(x)
+        if overlaps(x) and (needs_grad or not uniform):
+            raise RuntimeError(OVERLAPS)
+        if _locked(writable(x)):
+            if x._view is None or _locked(x._view.base.array):
+                raise RuntimeError(
+                    "unsupported operation: the written-to memory is read-only. Please clone() the tensor."
+                )
+            x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
     mode = now()
     if mode.watches:
         writing(x)
@@ -226,7 +234,7 @@ def check_history(x: Any, needs_grad: bool = False) -> None:
     view = x._view
     if view is not None:
         base = view.base._node
-        needs = requires_grad(x)
+        needs = base is not None or (x._node is not None and not is_severed(x._node))
         if view.origin is not None and (needs or needs_grad):
             raise _forbidden(x, "is being")
         refresh(x)
@@ -292,7 +300,7 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     new, old = out.array, x.array
     if new.shape != old.shape:
         raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
-    if is_kept(old) or is_kept(new):
+    if (old.__class__ is not ndarray and is_kept(old)) or (new.__class__ is not ndarray and is_kept(new)):
         backends.common("a write in place", (old, new))
     check_writable(x, node is not None, uniform)
     if node is not None:
@@ -300,9 +308,11 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     mode = now()
     if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
         target, steps = (x, ()) if x._view is None else (x._view.base, x._view.steps)
-        if target is not x or (node is None and x._node is not None):  # then it keeps a history, which carries nothing
-            node = rebased(target, steps, out)
-        _retain(target, node)
+        if target._node is not None or (node is not None and target is not x):
+            if target is not x or node is None:  # then it keeps a history, which carries nothing
+                node = rebased(target, steps, out)
+            if target._node is not None and target._node._hooks is not None:
+                _retain(target, node)
         return target, node
     return x, x._node
 

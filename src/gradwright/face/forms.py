@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
+from gradwright.base.upward import slots
 from gradwright.engine.apply import apply, apply_one, binary, unary
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
@@ -41,7 +42,7 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Bina
                 raise _stranger(op, v)  # its own operator would only refuse a Tensor, or drop its history
         if op.name == "multiply" and (_repeats(x) or _repeats(y)):
             _refuse_repeating(op, x, y)
-        return NotImplemented if strangers.ask is None else strangers.ask(method, *((y, x) if reflected else (x, y)))
+        return slots.operand(method, *((y, x) if reflected else (x, y)))
 
     method = binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
     return method
@@ -57,14 +58,6 @@ def _refuse_repeating(op: Op, x: Any, y: Any) -> None:
     t, other = (x, y) if isinstance(x, TensorBase) else (y, x)
     if t.array.size != 1 or dtypes.kind(t.array.dtype) not in "iu":
         raise _stranger(op, other)
-
-
-class _Strangers:
-    ask: Any = None
-
-
-strangers = _Strangers()
-"""``strangers.ask`` lets operands that are no tensors have a say; `gradwright.face.methods.subclasses` sets it."""
 
 
 def alike(op: Op, *values: Any) -> list[Any]:

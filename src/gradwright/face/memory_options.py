@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, TypedDict
 
 from gradwright.base.errors import kind
+from gradwright.base.upward import above
 from gradwright.face.memory_format import jagged, layout, sparse_coo, strided
 from gradwright.face.reading.keywords import unexpected
 
@@ -36,8 +36,7 @@ def strided_only(function: Callable[..., Any], memory: Any) -> None:
 
 def no_entries(shape: Any, **options: Any) -> Any:
     """A sparse tensor that is 0 everywhere."""
-    sparse = import_module("gradwright.face.sparse.tensor")  # not loaded with the rest
-    return sparse.sparse_coo_tensor(shape, **options)
+    return above("sparse_coo_tensor")(shape, **options)
 
 
 def _layout(function: Callable[..., Any], memory: Any) -> layout:

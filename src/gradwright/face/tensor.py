@@ -12,8 +12,9 @@ from gradwright.backends.devices import CPU, beside, device_of
 from gradwright.base import dtypes
 from gradwright.base.errors import home, kind, size
 from gradwright.base.formatting import tensor_repr
+from gradwright.base.upward import slots
 from gradwright.engine.apply import apply
-from gradwright.engine.base import TensorBase, made
+from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import batches, shown
 from gradwright.engine.memory import layout
 from gradwright.engine.numbers import asked
@@ -410,5 +411,5 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     log_normal_, bernoulli, multinomial = random.log_normal_, random.bernoulli, random.multinomial
 
 
-made.cls = Tensor
+slots.tensor = Tensor
 backends.register(xp, Tensor, name="gradwright")

@@ -160,7 +160,8 @@ class BackwardNode(Declaring, Node):
             if node.__class__ is int:  # output number ``node`` of this very node
                 values.append(share_saved(wrap(array, self._port(node), counter)))
             elif node.__class__ is AccumulateGrad and node._array is array:
-                values.append(node.variable)
+                leaf = node._leaf()
+                values.append(node.variable if leaf is None else leaf)
             else:
                 ref = self._given.get(len(values))
                 t = ref and ref()
@@ -213,7 +214,10 @@ class BackwardNode(Declaring, Node):
         return self if self._ports is None else self._ports[index]() or Output(self, index)
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
-        grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
+        if isinstance(g, Bundle) or len(self._outputs) > 1:
+            grads = self._filled(g)
+        else:
+            grads = [g if isinstance(g, TensorBase) else wrap(g)]
         mode, self._read = now(), False
         if mode is not UNRECORDED and (mode.records or (mode.level is not None and self._kept_values_alone())):
             return self._recorded(grads, g)
@@ -238,12 +242,37 @@ class BackwardNode(Declaring, Node):
             return False
         return any(packed is not None and getattr(packed[0], "tangent", None) is not None for packed in self._saved)
 
-    def _recorded(self, grads: list[Any], g: Any) -> list[Any]:
-        """`_run`, while the pass is recorded, or in forward mode, for which forward is to run again."""
-        versions = [None if t is None else noted(t._counter[0]) for t in grads]
-        guard = self._guard(grads)
+    def _recorded(self, grads: Sequence[Any], g: Any) -> Any:
+        """`_run`, while the pass is recorded, or in forward mode, for which forward is to run again.
+
+        Called by hand, where ``g`` is None: what the user's backward returns, as it is.
+        """
+        inputs, versions = list(self._next), []
+        for t in grads:
+            version = None if t is None else t._counter[0]
+            versions.append(version if version is None or version.__class__ is int else noted(version))
+            if t is not None and t._node is not None:
+                inputs.append(t._node)
+        guard = Guard(type(self).__name__, inputs, isinstance(getattr(type(self), "surrogate", None), str))
+        before = now()
         try:
-            result = self._guarded(guard, grads)
+            earlier = LeftByBackward(self) if self.__dict__ else None
+            try:
+                switch(before.but(listener=guard))
+                function = self._function
+                derivative = function.backward if function._usual else function._derivative()
+                for name, t in earlier.rest if earlier else ():
+                    guard.doubt(t, name, "an earlier backward")
+                ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)
+                result = as_user(derivative, ctx, *grads)
+            finally:
+                switch(before)
+                if earlier:
+                    earlier.put_back()
+            if g is None:
+                if isinstance(result, TensorBase):
+                    return guard.settled([result])[0]
+                return tuple(guard.settled(result)) if type(result) is tuple else result
             checked = _checked(self, result if type(result) is tuple else (result,))
             for t, version in zip(grads, versions, strict=True):
                 if version is not None and t._counter[0] != version:
@@ -253,29 +282,8 @@ class BackwardNode(Declaring, Node):
                 check_saved(self)
             return guard.settled(own_tensors(checked, grads))
         finally:
-            guard.done()
-
-    def _guard(self, grads: Sequence[Any]) -> Guard:
-        cotangents = [t._node for t in grads if t is not None and t._node is not None]
-        declared = isinstance(getattr(type(self), "surrogate", None), str)
-        return Guard(type(self).__name__, (*self._next, *cotangents), declared)
-
-    def _guarded(self, guard: Guard, grads: Sequence[Any]) -> Any:
-        """What the user's backward returns while it is recorded, watched by ``guard``."""
-        before = now()
-        earlier = LeftByBackward(self) if self.__dict__ else None
-        try:
-            switch(before.but(listener=guard))
-            function = self._function
-            derivative = function.backward if function._usual else function._derivative()
-            for name, t in earlier.rest if earlier else ():
-                guard.doubt(t, name, "an earlier backward")
-            ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)
-            return as_user(derivative, ctx, *grads)
-        finally:
-            switch(before)
-            if earlier:
-                earlier.put_back()
+            if guard.doubted or guard.written or guard.outer is not None:
+                guard.done()
 
     def _filled(self, g: Bundle) -> list[Any]:
         """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
@@ -291,16 +299,7 @@ class BackwardNode(Declaring, Node):
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
-        if not now().records:
-            return self._function._derivative()(self, *grads)
-        guard = self._guard(grads)
-        try:
-            result = self._guarded(guard, grads)
-            if isinstance(result, TensorBase):
-                return guard.settled([result])[0]
-            return tuple(guard.settled(result)) if type(result) is tuple else result
-        finally:
-            guard.done()
+        return self._recorded(grads, None) if now().records else self._function._derivative()(self, *grads)
 
     __call__ = apply
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy import ndarray
 
+from gradwright.base.upward import slots
 from gradwright.engine import watch
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import of_arguments, settle
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
 
 _new = object.__new__
-heard: Callable[[Any, tuple[Any, ...]], Any] | None = None
-"""What is handed every call of a Function while an audit is on, and returns its result, or NotImplemented."""
 
 
 class FunctionMeta(type):
@@ -178,7 +177,7 @@ class Function(Declarations, metaclass=FunctionMeta):
         """
         if kwargs:
             args = _positional(cls, args, kwargs)
-        if heard is not None and (found := heard(cls, args)) is not NotImplemented:
+        if slots.applied is not None and (found := slots.applied(cls, args)) is not NotImplemented:
             return found
         own_context = cls.setup_context is Function.setup_context
         if not own_context:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
+from gradwright.base.upward import above
 from gradwright.nn import faults, hooks
 from gradwright.nn.convert import Converted
 from gradwright.nn.registry import Registry, extra
@@ -101,7 +101,7 @@ class Module(State, Converted):
 
     def compile(self, **options: Any) -> None:
         """Let its calls be compiled from now on: `gradwright.compile` in place, with the same options."""
-        import_module("gradwright.compilation.compile").compile_in_place(self, **options)  # which takes a while
+        above("compile_in_place")(self, **options)
 
     # -- modes --
 
@@ -130,7 +130,7 @@ class Module(State, Converted):
     @extra
     def summary(self, *inputs: Any, **keywords: Any) -> Any:
         """A table of the layers, when called with these inputs: see `gradwright.viz.summary`. PyTorch has none."""
-        return import_module("gradwright.viz").summary(self, *inputs, **keywords)  # not loaded with the rest
+        return above("summary")(self, *inputs, **keywords)
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -225,6 +225,3 @@ def first_of(level: Batches, t: Any) -> Any:
     """A tensor of a level as one outside, with the batch first."""
     x, is_batch = level.apart(t)
     return x if is_batch else x.expand(level.size, *x.array.shape).clone()
-
-
-calls.batching.grad = batched_grad

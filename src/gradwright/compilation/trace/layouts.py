@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.steps import read
+from gradwright.base.upward import slots
 from gradwright.compilation.trace.untraceable import Untraceable
-from gradwright.engine.base import made
 from gradwright.engine.memory import layout, overlaps
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
@@ -16,7 +16,7 @@ from gradwright.engine.version import Untracked
 
 def kind(t: Any) -> tuple[Any, bool, tuple[int, ...] | None]:
     """Of a tensor that is made, its version, whether it is a leaf that requires grad, and how it lies in memory."""
-    if type(t) is not made.cls:
+    if type(t) is not slots.tensor:
         raise Untraceable(f"it makes a {type(t).__name__}, and keeps it")
     if getattr(t, "_part", None) is not None and overlaps(t):
         raise Untraceable("it returns a tensor with several entries in one place of memory: return a clone() of it")

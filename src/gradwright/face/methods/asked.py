@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from gradwright.backends.devices import device_of
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
+from gradwright.base.upward import above
 from gradwright.engine.source_line import warn
 from gradwright.face import memory_format
 from gradwright.face.methods.storage import TypedStorage, UntypedStorage
@@ -100,7 +100,7 @@ class Asked:
         """
         if any(value not in (None, memory_format.sparse_coo) for value in unused.values()):
             raise NotImplementedError(f"to_sparse(): there is the coordinate form alone, but got {unused}")
-        return import_module("gradwright.face.sparse.tensor").from_dense(self, sparse_dim)  # not loaded with the rest
+        return above("from_dense")(self, sparse_dim)
 
     def is_coalesced(self) -> bool:
         """RuntimeError: it is not sparse."""
@@ -129,7 +129,7 @@ class Asked:
         >>> gw.eye(2).to_sparse_csr().crow_indices()
         tensor([0, 1, 2])
         """
-        return import_module("gradwright.face.sparse.rows").by_rows(self.to_sparse())  # not loaded with the rest
+        return above("by_rows")(self.to_sparse())
 
     def sparse_mask(self, mask: SparseTensor) -> SparseTensor:
         """A sparse tensor of the entries where ``mask``, a sparse tensor of the same size, has some; recorded.

@@ -19,11 +19,11 @@ from gradwright.backends.devices import device
 from gradwright.base.cpython.frames import ASKING
 from gradwright.base.dtypes import Size, dtype
 from gradwright.base.errors import home, kind
+from gradwright.base.upward import above, slots
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import warn
 from gradwright.engine.view import alias_of
 from gradwright.face.algebra.einsum import einsum
-from gradwright.face.forms import strangers
 from gradwright.face.methods.exchange import KNOWN, exchange
 from gradwright.face.views import alias
 
@@ -239,7 +239,7 @@ _public: dict[Any, Any] = {}
 
 def methods_that_ask() -> dict[str, FunctionType]:
     """The methods and operators of tensors that ask, by name."""
-    tensor = sys.modules["gradwright.face.tensor"].Tensor
+    tensor = slots.tensor
     return {name: found for name in dir(tensor) if isinstance(found := getattr(tensor, name, None), FunctionType)
             and name not in _NEVER | SILENT and (name.startswith("__") or not name.startswith("_"))}  # fmt: skip
 
@@ -247,7 +247,7 @@ def methods_that_ask() -> dict[str, FunctionType]:
 @functools.cache
 def ask_from_now_on() -> None:
     """Set functions, methods and operators to ask, once."""
-    __import__("gradwright.nn")
+    above("functional")  # with it comes all of gradwright.nn
     methods = methods_that_ask()
     for name, found in methods.items():
         if methods.get(found.__name__) is not found or name in _SHORT:
@@ -269,7 +269,7 @@ def _stranger(operator: Any, *values: Any) -> Any:
     return dispatch(_public[operator], values, {}) if operator in _public else NotImplemented
 
 
-strangers.ask = _stranger
+slots.operand = _stranger
 
 
 def _property(base: property) -> property:
@@ -306,7 +306,7 @@ class Subclasses:
                     KNOWN.add(cls)
             return
         ask_from_now_on()
-        tensor = sys.modules["gradwright.face.tensor"].Tensor
+        tensor = slots.tensor
         mine = {name for base in cls.__mro__[: cls.__mro__.index(tensor)] for name in vars(base)}
         for name in {*PROPERTIES, "detach"} - mine:
             setattr(cls, name, _property(found) if isinstance(found := getattr(tensor, name), property)

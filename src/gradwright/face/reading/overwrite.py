@@ -31,10 +31,10 @@ def _direct(operator: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], bo
     write = unheard(operator)
 
     def attempt(x: Any, other: Any) -> bool:
+        if x._view is not None or x._counter[0].__class__ is not int:
+            return False
         mode = now()
         if mode is not UNRECORDED and (mode is not PLAIN or x._node is not None or _has_history(other)):
-            return False
-        if x._view is not None or x._counter[0].__class__ is not int:
             return False
         a = x.array
         if a.__class__ is not np.ndarray or not a.flags.carray:

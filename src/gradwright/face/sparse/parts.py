@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from math import prod
 from operator import index as whole
 from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
+from gradwright.base.upward import above
 from gradwright.face.join import cat
 
 
@@ -62,7 +62,7 @@ class Parts:
 
     def to_sparse_csr(self, dense_dim: int | None = None) -> Any:
         """The same matrix, stored by rows."""
-        return import_module("gradwright.face.sparse.rows").by_rows(self)  # which is derived from this
+        return above("by_rows")(self)
 
     def select(self, dim: int, index: int) -> Any:
         """What lies at ``index`` of a dim, which is gone; a `Tensor` if no indexed dim is left."""

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 import gradwright
+from gradwright.base.upward import slots
 from gradwright.compilation.compiled import Programs
-from gradwright.function import function as ours
 from gradwright.function.function import Function
 from gradwright.ops.declare import Op, table
 from gradwright.verify.audit.listener import Listener
@@ -41,7 +41,7 @@ class Seams:
         self.base: Any = None
 
     def __enter__(self) -> Seams:
-        ours.heard = self._function
+        slots.applied = self._function
         call, listener = self.call, self.listener
 
         def heard(op: Op, *arrays: Any, **static: Any) -> Any:
@@ -70,7 +70,7 @@ class Seams:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        ours.heard = None
+        slots.applied = None
         Op.__call__ = self.call  # type: ignore[method-assign]
         Programs._called = self.called  # type: ignore[method-assign]
         if self.finder in sys.meta_path:
