@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import gradwright
+from gradwright.base.errors import GradientWarning
 from gradwright.base.upward import ABOVE, Slots, above, slots
-from gradwright.errors import GradientWarning
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "src" / "gradwright"

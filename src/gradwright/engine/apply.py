@@ -1,8 +1,8 @@
-"""The quick way of operations: plain NumPy arrays of one plain dtype, while the mode asks for nothing else.
+"""The quick path of operations: plain NumPy arrays of one plain dtype, while the mode asks for nothing else.
 
-A quick callable decides that by one test, computes, and records. Whatever is not so it hands on: arguments that are
-still to be made tensors of one dtype to the ``slow`` callable of the face, all else to `gradwright.engine.general`. Its
-text is written once, below, and compiled for each shape of call; `linecache` shows it in tracebacks.
+A quick callable decides that by one test, computes, and records. All else it hands on: arguments that are still to be
+made tensors of one dtype to ``slow``, a callable of the face, the rest to `gradwright.engine.general`. `TEXT` is what
+all of them do; each `Call`, a kind of call, has the lines of it that apply, compiled once. Tracebacks show them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import linecache
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,44 +28,163 @@ from gradwright.ops.declare import Op
 if TYPE_CHECKING:
     from gradwright.face.typing import Binary, Unary
 
-
-class _Numbers(dict[float, Any]):
-    """Python numbers as 0-d tensors of one dtype, made once each: NumPy converts a float on every operation."""
-
-    def __init__(self, make: Callable[[float], Any]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, number: float) -> Any:
-        # It may be inf in float32.
-        t = wrap(quietly(self._make, number) if abs(number) > 1e38 else self._make(number), None, Fixed((0,)))
-        if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
-            self[number] = t
-        return t
-
-
-def _numbers(dtype: type) -> tuple[_Numbers, _Numbers]:
-    """The numbers to set beside arrays of ``dtype``, and those to set beside its scalars."""
-
-    def constant(value: float) -> Any:
-        array: np.ndarray[Any, Any] = np.array(value, dtype)
-        array.flags.writeable = False  # it is shared by every operation with this number
-        return array
-
-    return _Numbers(constant), _Numbers(dtype)
-
-
-_f32, _f64 = _numbers(np.float32), _numbers(np.float64)
-_i64 = _numbers(np.int64)
-_FLOATS: dict[Any, _Numbers] = {
-    np.dtype(np.float32): _f32[0], np.dtype(np.float64): _f64[0], np.float32: _f32[1], np.float64: _f64[1],
-}  # fmt: skip
-_WHOLE = _FLOATS | {np.dtype(np.int64): _i64[0], np.int64: _i64[1]}
+_F32, _F64, _I64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _INTEGERS = frozenset(map(np.dtype, ("int64", "int32", "int16", "int8", "uint8", "bool")))
-_MANY = 3
-_REAL = _INTEGERS | {np.dtype(np.float32), np.dtype(np.float64)}
+_REAL: frozenset[Any] = _INTEGERS | {_F32, _F64}
+_SCALARS = frozenset(d.type for d in _REAL)
 _FAILURES = (ValueError, TypeError, LookupError, FloatingPointError, AttributeError, RuntimeError)
-_SCALARS = frozenset([np.float32, np.float64, *(d.type for d in _INTEGERS)])
+"""What a formula raises that `general` is to explain, or that the user has NumPy raise."""
+_MANY = 3
+"""With more inputs than this there is no quick callable."""
+
+TEXT = """
+                  |def bind(op, formula, slow, beside=None):
+                  |    records = [None] * {records}
+                  |    def call({parameters}:
+-number           |        try:
+-number           |            {a} = {x}.array
+-number static    |        except AttributeError: {elsewhere}
+-number -static   |        except AttributeError: raise no_input(op, {tensors}) from None
+-number           |        t = a.dtype
+-number           |        if not ({plain}): return slow({given})
+number            |        a = x.array
+number            |        t = a.dtype
+number            |        kind = y.__class__
+number            |        number = kind is float or kind is int
+number            |        if number:
+number            |            table = FLOATS if kind is float else beside
+number            |            table = table.get(t if a.__class__ is ndarray else a.__class__)
+number            |            if table is None: return slow(x, y)
+number            |            try: other = table[y]
+number            |            except OverflowError: return slow(x, y)
+number            |            b = other.array
+number            |        elif isinstance(y, TensorBase):
+number            |            other, b = y, y.array
+number            |            if not ({plain}): return slow(x, y)
+number            |        else: return slow(x, y)
+                  |        mode = now()
+                  |        if mode is not PLAIN and not mode.quick: {elsewhere}
+                  |        if {x}._view is not None and refresh({x}): {elsewhere}
+                  |        try: result = formula({arguments})
+                  |        except FAILURES: {elsewhere}
+rows              |        if result.__class__ is ndarray and not result.flags.c_contiguous: result = in_rows(result)
+static views      |        if result.__class__ is not ndarray: {elsewhere}
+static -views     |        if result.__class__ is slots.tensor: {elsewhere}
+                  |        out = new(slots.tensor)
+                  |        out.array = result
+                  |        out._node = None
+-views            |        out._counter = [0]
+-views            |        out._view = None
+views             |        base = result.base
+views             |        if base is a or (base is not None and base is a.base) or result is a:
+views             |            mark_view(out, x, (op, static))
+views             |        else:
+views             |            out._counter = [0]
+views             |            out._view = None
+records           |        if {needed}:
+records           |            if mode is PLAIN or mode.records:
+records           |                case = {case}
+records broadcasts|                if {differ}: case += {broadcast}
+records           |                record = records[case] or recorded_as(op, records, case, {inputs})
+records           |                out._node = record({recorded})
+records           |            elif (listener := mode.listener) is not None and not ({known}):
+records           |                listener.met(({tensors},), out)
+                  |        return out
+                  |    return call
+"""
+"""The quick callables. In the margin: the fields of `Call` that a line needs, after "-" those that it must not have. A
+line with ``{x}`` or ``{a}`` is there once for each tensor or its array; other names in braces are `Call.parts`."""
+
+
+class Call(NamedTuple):
+    """A kind of call.
+
+    Attributes:
+        tensors: what the tensors are called, in the order in which the formula takes them.
+        names: the static arguments, which come in one dictionary.
+        static: whether that is given, with the arrays of any dtypes beside the first. Nothing is promoted then.
+        number: whether the second argument may be a Python number: it comes as ``y``, and is a tensor as ``other``.
+        whole: whether the first array may be of integers or booleans.
+        broadcasts: whether the cotangents of arrays of other shapes than the first are summed back.
+        records: whether the operation has derivatives.
+        views: whether the result may be a view of the first array.
+        variadic: whether a node is made of all inputs in one tuple.
+        rows: whether the result is to lie row by row in memory.
+    """
+
+    tensors: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    static: bool = False
+    number: bool = False
+    whole: bool = False
+    broadcasts: bool = False
+    records: bool = True
+    views: bool = False
+    variadic: bool = False
+    rows: bool = False
+
+    def arrays(self) -> list[str]:
+        """What the array of each tensor is called: that of the first argument is ``a``."""
+        arrays = [*"abc"[: len(self.tensors)]]
+        return arrays[::-1] if self.tensors[0] == "other" else arrays
+
+    def parts(self) -> dict[str, str]:
+        """What is filled into the text."""
+        n, arrays, tensors = len(self.tensors), self.arrays(), ", ".join(self.tensors)
+        first, last = self.tensors[0], self.tensors[-1]
+        given = "x, y" if self.number else f"{tensors}, static" if self.static else tensors
+        inputs = f"({tensors},)"
+        array = "{0}.__class__ is ndarray" if self.views else "({0}.__class__ is ndarray or {0}.__class__ in SCALARS)"
+        dtype = "({0}.dtype is t or {0}.dtype in REAL)" if self.static else "{0}.dtype is t"
+        plain = [
+            *map(array.format, sorted(arrays)),
+            f"(t is F32 or t is F64{' or t in INTEGERS' * self.whole})",
+            *[dtype.format(a) for a in sorted(arrays)[1:]],
+            *[f"len(static) == {len(self.names)}"] * self.static,
+        ]
+        differ = " or ".join(f"a.shape != {a}.shape" for a in sorted(arrays)[1:])
+        case = " + ".join(f"{1 << k} * ({x}._node is not None)" for k, x in enumerate(self.tensors))
+        if n < 3:  # the same, in less time
+            case = ("1", f"2 if {first}._node is None else 1 if {last}._node is None else 3")[n - 1]
+        return {
+            "parameters": "input: Tensor) -> Tensor" if given == "input" else f"{given})",
+            "given": given,
+            "tensors": tensors,
+            "elsewhere": f"return general(op, {inputs}, {'static' if self.static else '{}'})",
+            "plain": " and ".join(plain),
+            "arguments": ", ".join(["NUMPY", *arrays, *(f"{name}=static[{name!r}]" for name in self.names)]),
+            "needed": " or ".join(f"{x}._node is not None" for x in self.tensors),
+            "known": " and ".join(f"{x}._node in listener.known" for x in self.tensors),
+            "case": case,
+            "differ": f"not number and ({differ})" if self.number else differ,
+            "recorded": f"{inputs if self.variadic else tensors}, out{', static' * self.static}",
+            "inputs": str(n),
+            "broadcast": str(1 << n),
+            "records": str(2 << n),
+        }
+
+    def text(self) -> str:
+        """The lines of `TEXT` that apply."""
+        lines, parts = [], self.parts()
+        for line in TEXT.strip("\n").splitlines():
+            margin, _, code = line.partition("|")
+            if all(bool(getattr(self, flag.lstrip("-"))) is not flag.startswith("-") for flag in margin.split()):
+                pairs = list(zip(self.tensors, self.arrays(), strict=True))
+                for x, a in pairs if "{x}" in code else pairs[:1]:
+                    lines.append(code.format(x=x, a=a, **parts))
+        return "\n".join([*lines, ""])
+
+
+@functools.cache
+def _compiled(call: Call) -> Callable[..., Any]:
+    """The function ``bind`` of its text."""
+    text = call.text()
+    filename = f"<gradwright quick path of {len(call.tensors)}, number {_compiled.cache_info().currsize}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    scope = _SCOPE | {"TEXT": text}  # which outlives `linecache.clearcache`
+    exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here
+    bind: Callable[..., Any] = scope["bind"]
+    return bind
 
 
 def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False, reflected: bool = False) -> Binary:
@@ -75,8 +194,9 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False, r
     converts its arguments and uses `general`, or returns NotImplemented. So do whole numbers and booleans if the
     operation is ``floating``: computes in floating point. ``reflected``: computes op(y, x), for a number y.
     """
-    bind = _compiled(2, None, not floating, op.kind == "elementwise", bool(op.rules), False, True, reflected)
-    return _named(bind(op, op.unheard, slow, _FLOATS if floating else _WHOLE), op)
+    tensors = ("other", "x") if reflected else ("x", "other")
+    call = Call(tensors, number=True, whole=not floating, broadcasts=op.kind == "elementwise", records=bool(op.rules))
+    return _named(_compiled(call)(op, op.unheard, slow, _FLOATS if floating else _NUMBERS), op)
 
 
 def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
@@ -84,22 +204,24 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
 
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `general`.
     """
-    bind = _compiled(1, None, False, False, bool(op.rules), False)
-    return _named(bind(op, op.unheard, slow or (lambda x: general(op, (x,), {}))), op)
+    call = Call(("input",), records=bool(op.rules))
+    return _named(_compiled(call)(op, op.unheard, slow or (lambda x: general(op, (x,), {}))), op)
 
 
 def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
     """The callable ``f(*tensors, static)`` of an operation, made once; without promotion, for any dtype."""
     found = op.ways.get(inputs)
     if found is None:
-        bind = _compiled(inputs, op.static, True, op.kind == "elementwise", bool(op.rules), op.kind == "view",
-                         variadic=op.variadic, rows=op.rows)  # fmt: skip
-        found = op.ways[inputs] = bind(op, op.unheard, lambda *given: general(op, given[:-1], given[-1]))
+        call = Call(
+            tuple("xyz"[:inputs]), op.static, static=True, whole=True, records=bool(op.rules), views=op.kind == "view",
+            broadcasts=op.kind == "elementwise" and inputs > 1, variadic=op.variadic, rows=op.rows,
+        )  # fmt: skip
+        found = op.ways[inputs] = _compiled(call)(op, op.unheard, lambda *given: general(op, given[:-1], given[-1]))
     return found
 
 
 def apply(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
-    """``op`` of tensors, with these static arguments: the quick way if it can be, else `general`."""
+    """``op`` of tensors, with these static arguments: the quick path if it can be, else `general`."""
     n = len(inputs)
     if op.variadic and len(op.inputs) == 1:
         return (op.ways.get(0) or joining(op))(inputs, static)
@@ -143,9 +265,7 @@ def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
         out = wrap(in_rows(result) if op.rows else result, None, [0])
         if True in mask and mode is PLAIN and op.rules:
             needed = tuple(mask)
-            record = records.get(needed)
-            if record is None:
-                record = records[needed] = recorder(op, needed)
+            record = records.get(needed) or records.setdefault(needed, recorder(op, needed))
             out._node = record(inputs, out, static)
         return out
 
@@ -171,111 +291,39 @@ def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
     return call
 
 
-def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: bool, rules: bool, views: bool,
-          numbers: bool, reflected: bool, variadic: bool, rows: bool) -> list[str]:  # fmt: skip
-    """The lines of the quick callable for one shape of call; ``named`` are its static arguments, if it takes such."""
-    static = named is not None
-    tensors, arrays = ["input"] if inputs == 1 and not static else [*"xyz"[:inputs]], [*"abc"[:inputs]]
-    given = ", ".join([*tensors, *["static"] * static])
-    if numbers:
-        tensors[1] = "other"
-    if reflected:
-        tensors, arrays = tensors[::-1], arrays[::-1]
-    xs = ", ".join(tensors)
-    elsewhere = f"return general(op, ({xs},), {'static' if static else '{}'})"
-    scalars = "" if views else " or {0}.__class__ in SCALARS"  # one that is viewed becomes an array first
-    plain = [*(f"({a}.__class__ is ndarray{scalars.format(a)})" for a in sorted(arrays)),
-             f"(t is F32 or t is F64{' or t in INTEGERS' * whole})",
-             *(f"({a}.dtype is t{f' or {a}.dtype in REAL' * static})" for a in arrays if a != "a"),
-             *[f"len(static) == {len(named or ())}"] * static]  # fmt: skip
-    ask = f"if not ({' and '.join(plain)}): return slow({given})"
-    otherwise = elsewhere if static else f"raise no_input(op, {xs}) from None"
-    read = ["try:", *[f"    {a} = {x}.array" for a, x in zip(arrays, tensors, strict=True)],
-            f"except AttributeError: {otherwise}", "t = a.dtype", ask]  # fmt: skip
-    if numbers:
-        read = [
-            "a = x.array",
-            "t = a.dtype",
-            "cls = y.__class__",
-            "number = cls is float or cls is int",
-            "if number:",
-            "    table = (FLOATS if cls is float else beside).get(t if a.__class__ is ndarray else a.__class__)",
-            "    if table is None: return slow(x, y)",
-            "    try: other = table[y]",
-            "    except OverflowError: return slow(x, y)",
-            "    b = other.array",
-            "elif isinstance(y, TensorBase):",
-            "    other, b = y, y.array",
-            f"    {ask}",
-            "else: return slow(x, y)",
-        ]
-    case = " + ".join(f"{1 << k} * ({x}._node is not None)" for k, x in enumerate(tensors))
-    if inputs < 3:  # the same, in less time
-        case = ["1", f"2 if {tensors[0]}._node is None else 1 if {tensors[-1]}._node is None else 3"][inputs - 1]
-    differ = " or ".join(f"a.shape != {a}.shape" for a in arrays if a != "a")
-    kind_ = "not ndarray" if views else "slots.tensor"
-    known = " and ".join(f"{x}._node in listener.known" for x in tensors)
-    lines = [
-        *read,
-        "mode = now()",
-        f"if mode is not PLAIN and not mode.quick: {elsewhere}",
-        *[f"if {x}._view is not None and refresh({x}): {elsewhere}" for x in tensors],
-        "try:",
-        f"    result = formula({', '.join(['NUMPY', *arrays, *(f'{n}=static[{n!r}]' for n in named or ())])})",
-        f"except FAILURES: {elsewhere}",  # to be explained, or because the user has NumPy raise
-        *["if result.__class__ is ndarray and not result.flags.c_contiguous: result = in_rows(result)"] * rows,
-        *[f"if result.__class__ is {kind_}: {elsewhere}"] * static,  # it was computed with a tensor
-        "out = new(slots.tensor)",
-        "out.array = result",
-        "out._node = None",
-    ]
-    alone = ["out._counter = [0]", "out._view = None"]
-    if views:
-        alone = [
-            "base = result.base",
-            "if base is a or (base is not None and base is a.base) or result is a: mark_view(out, x, (op, static))",
-            f"else: {'; '.join(alone)}",
-        ]
-    lines += alone
-    if rules:
-        lines += [
-            f"if {' or '.join(f'{x}._node is not None' for x in tensors)}:",
-            "    if mode is PLAIN or mode.records:",
-            f"        case = {case}",
-            *[f"        if {'not number and ' * numbers}({differ}): case += {1 << inputs}"] * broadcasts,
-            f"        record = records[case] or recorded_as(op, records, case, {inputs})",
-            f"        out._node = record({f'({xs},)' if variadic else xs}, out{', static' * static})",
-            f"    elif (listener := mode.listener) is not None and not ({known}):",
-            f"        listener.met(({xs},), out)",
-        ]
-    head = "input: Tensor) -> Tensor" if given == "input" else f"{given})"
-    return [
-        "def bind(op, formula, slow, beside=None):", f"    records = [None] * {2 << inputs}", f"    def call({head}:",
-        *(f"        {line}" for line in lines), "        return out", "    return call", "",
-    ]  # fmt: skip
+class _Constants(dict[float, Any]):
+    """Python numbers as 0-d tensors of one dtype, made once each: NumPy converts a float on every operation."""
+
+    def __init__(self, make: Callable[[float], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, number: float) -> Any:
+        # It may be inf in float32.
+        t = wrap(quietly(self._make, number) if abs(number) > 1e38 else self._make(number), None, Fixed((0,)))
+        if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
+            self[number] = t
+        return t
 
 
-@functools.cache
-def _compiled(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: bool, rules: bool, views: bool,
-              numbers: bool = False, reflected: bool = False, variadic: bool = False, rows: bool = False,
-              ) -> Callable[..., Any]:  # fmt: skip
-    """The function ``bind`` of `_text`."""
-    text = "\n".join(_text(inputs, named, whole, broadcasts, rules, views, numbers, reflected, variadic, rows))
-    filename = f"<gradwright quick way of {inputs}, number {_compiled.cache_info().currsize}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope = _SCOPE | {"TEXT": text}  # which outlives `linecache.clearcache`
-    exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here
-    bind: Callable[..., Any] = scope["bind"]
-    return bind
+def _constants(*kinds: np.dtype[Any]) -> dict[Any, _Constants]:
+    """The numbers to set beside arrays of these dtypes, and those beside scalars of their types."""
 
+    def array(dtype: Any, value: float) -> Any:
+        made: np.ndarray[Any, Any] = np.array(value, dtype)
+        made.flags.writeable = False  # it is shared by every operation with this number
+        return made
+
+    return {d: _Constants(functools.partial(array, d)) for d in kinds} | {d.type: _Constants(d.type) for d in kinds}
+
+
+_FLOATS = _constants(_F32, _F64)
+_NUMBERS = _FLOATS | _constants(_I64)
 
 _SCOPE: dict[str, Any] = {
-    "__name__": __name__, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "FLOATS": _FLOATS,
-    "FAILURES": _FAILURES,
-    "INTEGERS": _INTEGERS,
-    "REAL": _REAL, "NUMPY": numpy_backend.namespace,
-    "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general,
-    "in_rows": in_rows, "slots": slots, "mark_view": mark_view,
-    "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
-    "recorded_as": _recorded_as, "refresh": refresh,
+    "__name__": __name__, "F32": _F32, "F64": _F64, "FAILURES": _FAILURES, "FLOATS": _FLOATS, "INTEGERS": _INTEGERS,
+    "NUMPY": numpy_backend.namespace, "PLAIN": PLAIN, "REAL": _REAL, "SCALARS": _SCALARS, "TensorBase": TensorBase,
+    "general": general, "in_rows": in_rows, "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__,
+    "no_input": _no_input, "now": now, "recorded_as": _recorded_as, "refresh": refresh, "slots": slots,
 }  # fmt: skip
+"""The names in the text."""

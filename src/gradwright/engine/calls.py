@@ -145,9 +145,7 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
     keep = create_graph if retain_graph is None else retain_graph
     enclosed = not create_graph and _from_outside(roots)
     nodes, numbers = zip(*map(_target, ins), strict=True)
-    found = engine.run(
-        roots, keep_graph=keep, create_graph=create_graph or enclosed, targets=nodes, accumulate=False
-    )
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph or enclosed, targets=nodes, accumulate=False)
     if untaken.found is not None:
         tell(outs, roots)
     results: list[Any] = []

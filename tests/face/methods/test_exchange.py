@@ -90,7 +90,7 @@ def test_the_source_need_not_be_in_linecache():
         """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("<gradwright quick way of 1")
+    assert done.stdout.startswith("<gradwright quick path of 1")
     assert done.stdout.endswith("Plain 1.0\n")
 
 

@@ -44,7 +44,7 @@ def exchange(function: FunctionType, public: Any, ask: Ask) -> None:
     as_it_was.__kwdefaults__, as_it_was.__annotations__ = function.__kwdefaults__, function.__annotations__
     meant = {"known": KNOWN, "ask": ask, "public": public, "function": as_it_was}
     names, text = before.co_varnames[: before.co_argcount], function.__globals__.get("TEXT")
-    quick = before.co_filename.startswith("<gradwright quick way")
+    quick = before.co_filename.startswith("<gradwright quick path")
     without = not names and bool(before.co_flags & _STARS)
     template = _quick(before.co_filename, names, text) if quick else _template(before.co_freevars, without)
     consts = tuple([meant.get(c, c) if type(c) is str else c for c in template.co_consts])
