@@ -25,7 +25,7 @@ def run(torch: ModuleType, name: str, training: bool = True, convert: Callable[[
     Of a ``random`` module only the shapes of outputs and gradients are compared.
     """
     with double(torch):
-        info = _info(torch, name)
+        info = database()[name]
         cases = list(info.module_inputs_func(info, device="cpu", dtype=torch.float64, requires_grad=True,
                                              training=training))  # fmt: skip
         assert cases
@@ -68,7 +68,7 @@ def _leaf(value: Any) -> Any:
 def refuse(torch: ModuleType, name: str) -> None:
     """Every bad input that PyTorch's table has for the module must raise an error of the same type, in its words."""
     with double(torch):
-        info = _info(torch, name)
+        info = database()[name]
         cases = info.module_error_inputs_func(info, device="cpu", dtype=torch.float64, requires_grad=True,
                                               training=True)  # fmt: skip
         for case in cases:
@@ -151,10 +151,20 @@ def layer_of(value: Any) -> Any:
     )  # fmt: skip
 
 
-def _info(torch: ModuleType, name: str) -> Any:
-    from torch.testing._internal.common_modules import module_db
+def database() -> dict[str, Any]:
+    """PyTorch's table of modules by name; nothing without PyTorch."""
+    try:
+        from torch.testing._internal.common_modules import module_db
+    except ImportError:
+        return {}
+    return {info.name: info for info in module_db}
 
-    return next(info for info in module_db if info.name == name)
+
+def in_both_modes() -> list[tuple[str, bool]]:
+    """Their names, with True for training, and those of which evaluation may be another thing with False, too."""
+    others = ("nn.Transformer", "nn.TransformerDecoderLayer")  # which have dropout
+    return [(name, mode) for name, info in database().items()
+            for mode in (True, False)[: 1 + (info.train_and_eval_differ or name in others)]]  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import gradwright as gw
-from tests.nn.module_cases import run, with_options
+from tests.nn.module_cases import with_options
 
 E = math.e
 SIGMOID = [1 / (1 + math.exp(-x)) for x in (-1.0, 0.0, 2.0)]
@@ -42,18 +42,6 @@ def test_derivatives_to_second_order(case):
     m = CASES[case][0](gw.nn)
     assert gw.autograd.gradcheck(m, x)
     assert gw.autograd.gradgradcheck(m, x)
-
-
-NAMES = [
-    "GELU", "GLU", "Hardshrink", "Hardswish", "LogSigmoid", "Mish", "Sigmoid", "SiLU", "Softplus", "Softshrink",
-    "Softsign", "Tanh", "Tanhshrink", "CELU", "ELU", "Hardtanh", "LeakyReLU", "PReLU", "ReLU", "ReLU6", "SELU",
-    "Threshold", "Softmax", "Softmin", "Softmax2d", "LogSoftmax",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_case_of_torch(torch, name):
-    run(torch, f"nn.{name}")
 
 
 @pytest.mark.parametrize(("name", "args"), [

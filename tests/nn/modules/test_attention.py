@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from tests.nn.module_cases import compare, run
+from tests.nn.module_cases import compare
 
 draw = np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_the_cases_of_torch(torch, training):
-    run(torch, "nn.MultiheadAttention", training, every=5)
 
 
 @pytest.mark.parametrize("batch_first", [False, True])

@@ -3,15 +3,8 @@
 import pytest
 
 import gradwright as gw
-from tests.nn.module_cases import refuse, run
 
 CELLS = ["RNNCell", "LSTMCell", "GRUCell"]
-
-
-@pytest.mark.parametrize("name", CELLS)
-def test_every_case_of_torch(torch, name):
-    run(torch, f"nn.{name}")
-    refuse(torch, f"nn.{name}")
 
 
 @pytest.mark.parametrize("name", CELLS)

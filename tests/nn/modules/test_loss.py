@@ -7,17 +7,9 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from tests.nn.module_cases import compare, refuse, run
+from tests.nn.module_cases import compare
 
 draw = np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("name", [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss",
-    "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
-])  # fmt: skip
-def test_every_case_of_torch(torch, name):
-    run(torch, f"nn.{name}")
 
 
 @pytest.mark.parametrize(("name", "kwargs", "inputs"), [
@@ -100,19 +92,6 @@ def test_a_distance_of_ones_own(lib):
     a, b, c = (lib.tensor([[x, x]]) for x in (0.0, 1.0, 1.125))
     assert loss(a, b, c).item() == 0.25
     assert "(distance_function): PairwiseDistance()" in repr(lib.nn.TripletMarginWithDistanceLoss())
-
-
-@pytest.mark.parametrize(("name", "every"), [
-    ("NLLLoss", 2), ("CrossEntropyLoss", 5), ("LinearCrossEntropyLoss", 100), ("MultiMarginLoss", 1),
-    ("MultiLabelMarginLoss", 1), ("MultiLabelSoftMarginLoss", 1),
-])  # fmt: skip
-def test_the_cases_of_torch(torch, name, every):
-    run(torch, f"nn.{name}", every=every)
-
-
-@pytest.mark.parametrize("name", ["NLLLoss", "CrossEntropyLoss", "LinearCrossEntropyLoss", "MultiMarginLoss"])
-def test_the_errors_of_torch(torch, name):
-    refuse(torch, f"nn.{name}")
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"bias": True, "out_features": (3,), "label_smoothing": 0.1}])

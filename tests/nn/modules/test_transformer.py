@@ -4,19 +4,11 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from tests.nn.module_cases import compare, layer_of, run
+from tests.nn.module_cases import compare
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # PyTorch's
 
 draw = np.random.default_rng(0)
-
-
-@pytest.mark.parametrize(("name", "every"), [
-    ("TransformerEncoderLayer", 5), ("TransformerDecoderLayer", 17), ("TransformerEncoder", 11), ("Transformer", 41),
-])  # fmt: skip
-@pytest.mark.parametrize("training", [True, False])
-def test_the_cases_of_torch(torch, name, every, training):
-    run(torch, f"nn.{name}", training, layer_of, every=every)
 
 
 @pytest.mark.parametrize("options", [{}, {"activation": "gelu", "norm_first": True, "bias": False}])
