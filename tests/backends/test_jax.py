@@ -59,8 +59,8 @@ def test_windows(lattice: Lattice, groups: int, dtype: str) -> None:
     X, ROWS, BIAS, Y = map(jnp.asarray, (x, rows, bias, y))
     same(namespace.windows(X, lattice=lattice), numpy.windows(x, lattice=lattice))
     cut = numpy.windows(x, lattice=lattice) * 2.0
-    same(namespace.unwindows(jnp.asarray(cut), size=size, lattice=lattice),
-         numpy.unwindows(cut, size=size, lattice=lattice), **close)  # fmt: skip
+    same(namespace.fold_windows(jnp.asarray(cut), size=size, lattice=lattice),
+         numpy.fold_windows(cut, size=size, lattice=lattice), **close)  # fmt: skip
     same(namespace.times_windows(ROWS, X, BIAS, lattice=lattice),
          numpy.times_windows(rows, x, bias, lattice=lattice), **close)  # fmt: skip
     same(namespace.spread_windows(ROWS, Y, size=size, lattice=lattice),

@@ -32,7 +32,7 @@ def test_computed_values_of_a_repeated_one_are_equal(dtype: Any, seed: int, n: i
     x = with_values(values * scale, seed, dtype)
     for found, of in ((np.linalg.eigvalsh(x), "linalg.eigh"), (np.linalg.svd(x, compute_uv=False), "linalg.svd")):
         with pytest.raises(LinAlgError, match=r"are equal up to rounding .*gradwright\.linalg\.matrix_function"):
-            spectrum.apart(found, used=all_used(found), of=of)
+            spectrum.distinct(found, used=all_used(found), of=of)
 
 
 @pytest.mark.parametrize(("dtype", "gap"), [(np.float64, 1e-12), (np.float32, 1e-3)])
@@ -40,28 +40,28 @@ def test_computed_values_of_a_repeated_one_are_equal(dtype: Any, seed: int, n: i
 def test_values_with_a_gap_are_not(dtype: Any, gap: float, seed: int, n: int, scale: float) -> None:
     values = 1.0 + gap * np.arange(n)
     found = np.linalg.eigvalsh(with_values(values * scale, seed, dtype))
-    assert spectrum.apart(found, used=all_used(found), of="linalg.eigh") is found
+    assert spectrum.distinct(found, used=all_used(found), of="linalg.eigh") is found
 
 
 def test_only_vectors_that_are_used_matter() -> None:
     values = np.array([[1.0, 1.0, 3.0], [1.0, 2.0, 3.0]])
     third = np.array([[False, False, True], [True, True, True]])
-    assert spectrum.apart(values, used=lambda: third, of="linalg.eigh") is values
+    assert spectrum.distinct(values, used=lambda: third, of="linalg.eigh") is values
     with pytest.raises(LinAlgError, match=r"eigenvalues 0 and 1 of matrix \[0\] are equal .*\(1 and 1\)"):
-        spectrum.apart(values, used=lambda: ~third, of="linalg.eigh")
+        spectrum.distinct(values, used=lambda: ~third, of="linalg.eigh")
 
 
 def test_vectors_beyond_the_values_belong_to_the_last() -> None:
     values = np.array([2.0, 0.0, 0.0])
     used = np.array([True, False, False, True])
     with pytest.raises(LinAlgError, match="singular values 1 and 2"):
-        spectrum.apart(values, used=lambda: used, of="linalg.svd")
-    assert spectrum.apart(values, used=lambda: used[:2], of="linalg.svd") is values
+        spectrum.distinct(values, used=lambda: used, of="linalg.svd")
+    assert spectrum.distinct(values, used=lambda: used[:2], of="linalg.svd") is values
 
 
 @pytest.mark.parametrize("values", [np.zeros(0), np.zeros((0, 2)), np.ones(1), np.array([np.nan, np.nan])])
 def test_nothing_to_tell_apart(values: Any) -> None:
-    assert spectrum.apart(values, used=all_used(values), of="linalg.eigh") is values
+    assert spectrum.distinct(values, used=all_used(values), of="linalg.eigh") is values
     assert spectrum.level(values, values, of="linalg.eigh") is values
 
 

@@ -10,14 +10,14 @@ from gradwright.backends.numpy import namespace
 from gradwright.backends.windows import (
     Lattice,
     batch_last,
+    fold_windows,
+    generic_fold_windows,
     generic_spread_windows,
     generic_times_windows,
-    generic_unwindows,
     generic_weigh_windows,
     generic_windows,
     spread_windows,
     times_windows,
-    unwindows,
     weigh_windows,
     windows,
 )
@@ -40,16 +40,16 @@ def test_reading_and_putting_back(lattice: Lattice) -> None:
     assert read.shape == (*x.shape[: 3 - n], *lattice.kernel, *lattice.count(size))
     np.testing.assert_array_equal(read, generic_windows(np, x, lattice=lattice))
     y = np.random.standard_normal(read.shape)
-    back = unwindows(y, size=size, lattice=lattice)
+    back = fold_windows(y, size=size, lattice=lattice)
     assert back.flags.c_contiguous
     np.testing.assert_allclose(np.vdot(read, y), np.vdot(x, back), 1e-12)
-    np.testing.assert_allclose(back, generic_unwindows(np, y, size=size, lattice=lattice), 1e-12, 1e-12)
+    np.testing.assert_allclose(back, generic_fold_windows(np, y, size=size, lattice=lattice), 1e-12, 1e-12)
 
 
 def test_what_is_put_back_touches_nothing_else() -> None:
     y = np.array([[1.0, np.nan], [2.0, np.inf]])
     pairs = Lattice((2,), (2,), (1,), ((0, 1),))
-    for back in (unwindows(y, size=(5,), lattice=pairs), generic_unwindows(np, y, size=(5,), lattice=pairs)):
+    for back in (fold_windows(y, size=(5,), lattice=pairs), generic_fold_windows(np, y, size=(5,), lattice=pairs)):
         np.testing.assert_array_equal(back, [1.0, 2.0, np.nan, np.inf, 0.0])
 
 

@@ -19,7 +19,7 @@ EXTRAS = (
     "argselect", "argtop", "at", "batch_last", "bincount", "conj", "einsum", "exp2", "fmod", "frexp", "gcd",
     "histogram", "isin", "lcm", "ldexp", "may_hold", "ones_like", "put", "restride", "running_extremum", "scatter",
     "scatter_add", "scatter_max", "scatter_prod", "sorted_lines", "spread_windows", "times_windows", "to_complex",
-    "unindex", "unstride", "unwindows", "view_as_complex", "view_as_real", "weigh_windows", "windows", "write_view",
+    "unindex", "unstride", "fold_windows", "view_as_complex", "view_as_real", "weigh_windows", "windows", "write_view",
     "zero", "zeros_like",
 )  # the `_like`s take a shape; `conj` takes real arrays too
 

@@ -19,9 +19,9 @@ from gradwright.backends.host import Hosted
 from gradwright.backends.special import Special
 from gradwright.backends.steps import places
 from gradwright.backends.windows import (
+    generic_fold_windows,
     generic_spread_windows,
     generic_times_windows,
-    generic_unwindows,
     generic_weigh_windows,
     generic_windows,
 )
@@ -317,7 +317,7 @@ class Extended:
         self.unindex = partial(unindex, self)
         for name in order.GENERIC:
             setattr(self, name, partial(order.GENERIC[name], xp))
-        self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)
+        self.windows, self.fold_windows = partial(generic_windows, xp), partial(generic_fold_windows, xp)
         self.times_windows = partial(generic_times_windows, self)
         self.spread_windows = partial(generic_spread_windows, self)
         self.weigh_windows = partial(generic_weigh_windows, self)

@@ -234,7 +234,7 @@ def windows(x: Any, *, lattice: Lattice) -> Any:
 
 
 @static(static_argnames=("size", "lattice"))
-def unwindows(x: Any, *, size: Any, lattice: Lattice) -> Any:
+def fold_windows(x: Any, *, size: Any, lattice: Lattice) -> Any:
     """(..., *kernel, *count) -> (..., *size): each entry added where `windows` reads it."""
     like = jax.ShapeDtypeStruct((*x.shape[: x.ndim - 2 * len(size)], *size), x.dtype)
     return jax.linear_transpose(partial(_windows, lattice=lattice), like)(x)[0]
@@ -276,7 +276,7 @@ if jax.config.jax_default_matmul_precision is None:
 namespace = Extended(quick)
 for _f in (
     at, einsum, put, running_extremum, sorted_lines, spread_windows, take_along_axis, times_windows, to_complex,
-    unwindows, weigh_windows, where, windows, write_view,
+    fold_windows, weigh_windows, where, windows, write_view,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 vars(namespace).update(zeros_like=partial(_like, 0), ones_like=partial(_like, 1))

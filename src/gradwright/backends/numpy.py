@@ -370,7 +370,7 @@ namespace.special = Special()
 namespace.special.ndtr = unheard(ndtr)
 for _name in approximations.__all__:
     setattr(namespace.special, _name, unheard(getattr(approximations, _name)))
-for _name in ("windows", "unwindows", "times_windows", "spread_windows", "weigh_windows", "batch_last"):
+for _name in ("windows", "fold_windows", "times_windows", "spread_windows", "weigh_windows", "batch_last"):
     setattr(namespace, _name, getattr(windows, _name))
 NUMPY = register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True, host=True,
                  to_host=lambda array: array)  # fmt: skip

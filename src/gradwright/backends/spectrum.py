@@ -15,7 +15,7 @@ import numpy as np
 from gradwright.base.errors import LinAlgError
 from gradwright.base.upward import slots
 
-__all__ = ["apart", "full_rank", "independent", "level", "turnable", "unphased"]
+__all__ = ["distinct", "full_rank", "independent", "level", "turnable", "unphased"]
 
 _MENDS = {
     "linalg.eigh": "A function of the matrix, v @ diag(f(values)) @ v.mH, is gradwright.linalg.matrix_function(x, f); "
@@ -56,7 +56,7 @@ def _named(values: Any, where: Any, of: str) -> str:
     return f"{of}: {kind} {i} and {j}{matrix} are equal up to rounding ({a:.9g} and {b:.9g})"
 
 
-def apart(values: Any, *, used: Callable[[], Any], of: str) -> Any:
+def distinct(values: Any, *, used: Callable[[], Any], of: str) -> Any:
     """``values``, if each of those whose vectors are ``used`` differs from all others; else LinAlgError.
 
     Of fewer vectors than values the rest is not used; of more, the rest belongs to the last value.

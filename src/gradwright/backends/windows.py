@@ -99,7 +99,7 @@ def windows(x: Any, *, lattice: Lattice) -> Any:
     return as_strided(x, shape, (*x.strides[:-n], *strides), writeable=False)
 
 
-def unwindows(x: Any, *, size: Any, lattice: Lattice) -> Any:
+def fold_windows(x: Any, *, size: Any, lattice: Lattice) -> Any:
     """(..., *kernel, *count) -> (..., *size): each entry added where `windows` reads it."""
     n = len(size)
     lead = x.ndim - 2 * n
@@ -164,7 +164,7 @@ def spread_windows(rows: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
         g = x[part].reshape(-1, groups, out, places)
         cols = turned * g if out == 1 else np.matmul(turned, g)
         cols = cols.reshape(-1, channels, *lattice.kernel, *count)
-        made.append(unwindows(cols, size=size, lattice=lattice))
+        made.append(fold_windows(cols, size=size, lattice=lattice))
     return _joined(made)
 
 
@@ -295,8 +295,8 @@ def generic_windows(xp: Any, x: Any, *, lattice: Lattice) -> Any:
     return xp.reshape(xp.stack(parts, axis=x.ndim - n), (*x.shape[:-n], *lattice.kernel, *count))
 
 
-def generic_unwindows(xp: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
-    """`unwindows` in the standard: axis by axis, the entries of the kernel spread out and added up."""
+def generic_fold_windows(xp: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
+    """`fold_windows` in the standard: axis by axis, the entries of the kernel spread out and added up."""
     n = len(size)
     whole, middle = lattice.padded(size)
     lead = (slice(None),) * (x.ndim - 2 * n)
@@ -320,7 +320,7 @@ def generic_spread_windows(xp: Any, rows: Any, x: Any, *, size: Any, lattice: La
     n, count = x.shape[0], x.shape[2:]
     cols = xp.matmul(xp.permute_dims(rows, (0, 2, 1)), xp.reshape(x, (n, groups, out, prod(count))))
     cols = xp.reshape(cols, (n, groups * height // prod(lattice.kernel), *lattice.kernel, *count))
-    return xp.unwindows(cols, size=size, lattice=lattice)
+    return xp.fold_windows(cols, size=size, lattice=lattice)
 
 
 def generic_weigh_windows(xp: Any, y: Any, x: Any, *, lattice: Lattice) -> Any:

@@ -322,7 +322,7 @@ class Xla(Runner):
 _FEW, _LITTLE = 24, 1024
 _GIVEN = frozenset({INPUT, CONSTANT})
 _COSTLY = ("linalg", "matmul", "einsum", "tensordot", "sort", "arg", "times_windows", "spread_windows", "weigh_windows",
-           "windows", "unwindows", "operator.matmul", "vecdot", "cumulative", "fft")  # fmt: skip
+           "windows", "fold_windows", "operator.matmul", "vecdot", "cumulative", "fft")  # fmt: skip
 _SIGNED = frozenset({"linalg.eigh", "linalg.svd"})
 _OUTSIDE = frozenset({HOST, "shape", *VARIABLE} - {"at", "at_index"})
 _REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError, IndexError, RuntimeError, StopIteration)

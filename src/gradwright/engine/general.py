@@ -1,4 +1,4 @@
-"""The door by which operations on tensors come in, whatever the mode, the array library and the dtype: `general`.
+"""Where operations on tensors come in, whatever the mode, the array library and the dtype: `general`.
 
 What can be quick has a way of its own past it (`gradwright.engine.apply`). A new reading of the operations is an
 interpreter in the mode, to which everything is handed here.

@@ -32,17 +32,17 @@ def windows(xp, x, *, lattice):
     node="Col2ImBackward0",
     samples=[Sample(A(2, 3, 2), size=(4,), lattice=_LINE), Sample(A(1, 2, 3, 2, 2), size=(3, 4), lattice=_PLANE)],
 )
-def unwindows(xp, x, *, size, lattice):
+def fold_windows(xp, x, *, size, lattice):
     """The adjoint of `windows`: (..., *kernel, *count) -> (..., *size), each entry added where it was read."""
-    return xp.unwindows(x, size=size, lattice=lattice)
+    return xp.fold_windows(x, size=size, lattice=lattice)
 
 
 def _unread(xp, g, x_shape, lattice):
-    return unwindows(g, size=x_shape[len(x_shape) - len(lattice.kernel) :], lattice=lattice)
+    return fold_windows(g, size=x_shape[len(x_shape) - len(lattice.kernel) :], lattice=lattice)
 
 
 windows.vjp(x=_unread)
-unwindows.vjp(x=lambda xp, g, lattice: windows(g, lattice=lattice))
+fold_windows.vjp(x=lambda xp, g, lattice: windows(g, lattice=lattice))
 
 
 def _rows(xp, weight, groups):

@@ -1,7 +1,7 @@
 """Decompositions of the matrices in the last two axes: Cholesky, LU, QR, eigenvalues, singular values.
 
 Vectors of equal eigenvalues or singular values are any basis of one space: they have no derivative, and a pass that
-comes for them raises LinAlgError (`apart`; `backends.spectrum` says what counts as equal). Values alone, equal ones
+comes for them raises LinAlgError (`distinct`; `backends.spectrum` says what counts as equal). Values alone, equal ones
 among them, have the derivative of a loss that treats equal ones alike; for another there is a warning (`level`).
 
 Most are not in the table, since its checks do not fit them: `cholesky` and `eigh` are for Hermitian matrices, and
@@ -49,9 +49,9 @@ def _divisor(xp, x):
 
 
 @op(direct=True, complex="general")
-def apart(xp, values, *, used, of):
+def distinct(xp, values, *, used, of):
     """The values. LinAlgError if one whose vectors are ``used`` (a function that says which) equals another."""
-    return xp.linalg.apart(values, used=used, of=of)
+    return xp.linalg.distinct(values, used=used, of=of)
 
 
 @op(direct=True, complex="general")
@@ -84,7 +84,7 @@ def full_rank(xp, triangle):
     return xp.linalg.full_rank(triangle)
 
 
-apart.vjp(values=lambda xp, g: g)
+distinct.vjp(values=lambda xp, g: g)
 full_rank.vjp(triangle=lambda xp, g: g)
 level.vjp(slopes=lambda xp, g: g, values=lambda xp, g: None)
 independent.vjp(vectors=lambda xp, g: g, values=lambda xp, g: None)
@@ -188,7 +188,7 @@ def eigh(xp, x, *, uplo="L"):
 def _eigh_slope(xp, g, out, reached):
     values, vectors = out
     if 1 in reached:
-        values = apart(values, used=lambda: reached.entries(1).any(-2), of="linalg.eigh")
+        values = distinct(values, used=lambda: reached.entries(1).any(-2), of="linalg.eigh")
     inner = _diag(level(g[0], values, of="linalg.eigh"))
     if 1 in reached:
         skew = xp.matmul(adjoint(xp, vectors), _unphased(xp, g[1], vectors, "linalg.eigh"))
@@ -227,7 +227,7 @@ def _eig_slope(xp, g, x, out, reached):
     values, vectors = out
     if 1 not in reached:
         return _of_eigenvalues(xp, g[0], x, values, vectors)
-    values = apart(values, used=lambda: reached.entries(1).any(-2), of="linalg.eig")
+    values = distinct(values, used=lambda: reached.entries(1).any(-2), of="linalg.eig")
     vh = adjoint(xp, vectors)
     inner = xp.matmul(vh, _unphased(xp, g[1], vectors, "linalg.eig"))
     lengths = _diagonal(xp, inner)
@@ -307,7 +307,7 @@ def _svd_slope(xp, g, x_shape, out, reached):
 
 
 def _singular_apart(xp, s, x_shape, reached):
-    """The singular values, `apart`; the vectors of the longer side have values of 0 beside them."""
+    """The singular values, `distinct`; the vectors of the longer side have values of 0 beside them."""
     k = s.shape[-1]
 
     def left():
@@ -316,12 +316,12 @@ def _singular_apart(xp, s, x_shape, reached):
     def right():
         return reached.entries(2).any(-1)
 
-    s = apart(s, used=lambda: left()[..., :k] | right()[..., :k], of="linalg.svd")
+    s = distinct(s, used=lambda: left()[..., :k] | right()[..., :k], of="linalg.svd")
     if x_shape[-2] == x_shape[-1]:
         return s
     zero = xp.zeros_like(s, shape=(*s.shape[:-1], 1))
     used = left if x_shape[-2] > k else right
-    return apart(xp.concat([s, zero], axis=-1), used=used, of="linalg.svd")[..., :k]
+    return distinct(xp.concat([s, zero], axis=-1), used=used, of="linalg.svd")[..., :k]
 
 
 svd.vjp(x=_svd_slope)

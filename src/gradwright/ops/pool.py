@@ -74,7 +74,7 @@ def unmean_windows(xp, x, *, size, lattice, divisor):
     n = len(size)
     lead, count = x.shape[: x.ndim - n], x.shape[x.ndim - n :]
     x = xp.reshape(_divided(xp, x, divisor), (*lead, *(1,) * n, *count))
-    return xp.unwindows(xp.broadcast_to(x, (*lead, *lattice.kernel, *count)), size=size, lattice=lattice)
+    return xp.fold_windows(xp.broadcast_to(x, (*lead, *lattice.kernel, *count)), size=size, lattice=lattice)
 
 
 def _unmean(xp, g, x_shape, lattice, divisor):

@@ -96,7 +96,7 @@ def test_windows_and_back(found: Any, how: int, dtype: Any, exact: bool) -> None
 
     def f(x: Any) -> Any:
         seen = space.windows(x, lattice=lattice)
-        return [space.unwindows(seen + x.dtype.type(1), size=size, lattice=lattice), seen[..., 0] + seen[..., -1]]
+        return [space.fold_windows(seen + x.dtype.type(1), size=size, lattice=lattice), seen[..., 0] + seen[..., -1]]
 
     same(f, x)
     program = traced(f, x)

@@ -122,7 +122,7 @@ def columns(number: int, node: Node, lowered: Lowered, memory: Memory) -> str:
     """The function ``static void windows_<number>(char **P)``."""
     way = lowered.how[node]
     assert isinstance(way, Windows)
-    return (_alone if way.kind in ("unwindows", "padded") else _multiplied)(number, node, way, lowered, memory)
+    return (_alone if way.kind in ("fold_windows", "padded") else _multiplied)(number, node, way, lowered, memory)
 
 
 def declared(node: Node, lowered: Lowered, memory: Memory, const: bool = True) -> str:
@@ -139,7 +139,7 @@ def _alone(number: int, node: Node, way: Windows, lowered: Lowered, memory: Memo
     lines = [f"static void windows_{number}(char **P) {{", f"  {declared(x, lowered, memory) % 'x'}",
              f"  {declared(node, lowered, memory, const=False) % 'y'}",
              f"  __builtin_memset(y, 0, {prod(node.shape)} * sizeof *y);"]  # fmt: skip
-    if way.kind == "unwindows":
+    if way.kind == "fold_windows":
         sliding = _Sliding(way, in_order(way.size))
         body = sliding.text(f"add_{number}", name, lead, prod(way.size), adds=True)
         lines.append(f"  add_{number}(y, x, 0, {way.windows[0]});")

@@ -232,7 +232,7 @@ class Lowered:
     def _windows(self, node: Node) -> Windows | None:
         """Products with windows, whose operands lie in order, but for images, in which windows may lie otherwise."""
         found = windows_of(node)
-        if found is None or not self._lies(found.operands) or (found.kind != "unwindows" and not self.blas):
+        if found is None or not self._lies(found.operands) or (found.kind != "fold_windows" and not self.blas):
             return None
         if found.side_by_side:
             rows, images, *bias = found.operands

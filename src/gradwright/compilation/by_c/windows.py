@@ -22,7 +22,7 @@ class Windows(NamedTuple):
     """One of these functions.
 
     Attributes:
-        kind: "times", "spread", "weigh" (of each image), "weighed" (their sum), "unwindows" or "padded".
+        kind: "times", "spread", "weigh" (of each image), "weighed" (their sum), "fold_windows" or "padded".
         operands: nodes: rows, images, bias; rows, results; results, images; windows; images.
         lattice: how windows lie.
         size: of an image.
@@ -63,7 +63,7 @@ class Windows(NamedTuple):
     @property
     def side_by_side(self) -> bool:
         """Whether windows lie in long enough lines, and are small enough, that columns only cost."""
-        if self.kind in ("spread", "unwindows", "padded") or max(self.lattice.kernel) == 1:
+        if self.kind in ("spread", "fold_windows", "padded") or max(self.lattice.kernel) == 1:
             return False
         summed = self.kind != "weigh" or self.operands[1].shape[0] == 1
         return summed and self.lattice.stride[-1] == 1 and self.windows[-1] >= _LINE and self.height <= _HIGH
@@ -71,7 +71,7 @@ class Windows(NamedTuple):
     @property
     def scratch(self) -> int:
         """How many bytes they take."""
-        if self.as_it_lies or self.kind in ("unwindows", "padded"):
+        if self.as_it_lies or self.kind in ("fold_windows", "padded"):
             return 0
         return self.height * self.step * prod(self.windows[1:]) * self.dtype.itemsize
 
@@ -81,7 +81,7 @@ def windows_of(node: Node) -> Windows | None:
     found = _found(node)
     if found is None or found.dtype != node.dtype or any(x.dtype != node.dtype for x in found.operands):
         return None
-    wide = found.kind in ("padded", "unwindows") or node.dtype.kind == "f"
+    wide = found.kind in ("padded", "fold_windows") or node.dtype.kind == "f"
     sizes = (node.shape, found.size, found.windows, *(x.shape for x in found.operands))
     return found if wide and known(node.dtype) and all(n > 0 for s in sizes for n in s) else None
 
@@ -102,8 +102,8 @@ def _found(node: Node) -> Windows | None:
         return Windows("weigh", nodes, lattice, nodes[1].shape[2:])
     if node.op == "spread_windows":
         return Windows("spread", nodes, lattice, node.shape[2:])
-    if node.op == "unwindows":
-        return Windows("unwindows", nodes, lattice, node.shape[-n:])
+    if node.op == "fold_windows":
+        return Windows("fold_windows", nodes, lattice, node.shape[-n:])
     return Windows("padded", nodes, lattice, nodes[0].shape[-n:]) if node.op == "windows" else None
 
 

@@ -10,7 +10,7 @@ from gradwright.compilation.rewriting import elementwise
 _CERTAIN = frozenset({
     "sum", "max", "min", "prod", "any", "all", "matmul", "where", "permute_dims", "reshape", "broadcast_to", "getitem",
     "concat", "stack", "sort", "argsort", "argmax", "argmin", "zeros_like", "ones_like", "tril", "triu", "flip",
-    "cumulative_sum", "cumulative_prod", "squeeze", "expand_dims", "windows", "unwindows", "times_windows",
+    "cumulative_sum", "cumulative_prod", "squeeze", "expand_dims", "windows", "fold_windows", "times_windows",
     "weigh_windows", "spread_windows", "pick",
 })  # fmt: skip
 _DIVISIONS = frozenset({"floor_divide", "remainder", "fmod", "power"})

@@ -234,5 +234,5 @@ def fold(input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1
             f"blocks {' * '.join(map(str, count))} = {prod(count)}, but got input.size(2)={width}."
         )
     cols = x.reshape(batch, height // entries, *lattice.kernel, *count)
-    y = apply(_conv.unwindows, (cols,), {"size": size, "lattice": lattice})
+    y = apply(_conv.fold_windows, (cols,), {"size": size, "lattice": lattice})
     return y.squeeze(0) if single else y

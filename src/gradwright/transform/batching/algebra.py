@@ -76,7 +76,7 @@ def _einsum(call: Call) -> Any:
 @rule("inv", "det", "cofactor", "nonsingular", "slogdet", "pinv", "matrix_exp", "qr", "svdvals",
       "solve", "solve_triangular", "euclidean_distances",
       *(getattr(decompose, name) for name in (
-          "apart", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "full_rank", "independent", "ldl_factor",
+          "cholesky", "distinct", "eig", "eigh", "eigvals", "eigvalsh", "full_rank", "independent", "ldl_factor",
           "ldl_solve", "level", "lu_factor", "svd", "turnable", "unphased")))  # fmt: skip
 def _matrices(call: Call) -> Any:
     """They take matrices, of any number of leading dims."""

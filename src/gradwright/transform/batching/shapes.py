@@ -54,7 +54,7 @@ def _restride(call: Call) -> Any:
     return call.of(call.xs, source=source, target=target)
 
 
-@rule("diagonal", "tril", "triu", "windows", "unwindows", "mean_windows", "unmean_windows", "max_windows",
+@rule("diagonal", "tril", "triu", "windows", "fold_windows", "mean_windows", "unmean_windows", "max_windows",
       "places_in_windows")  # fmt: skip
 def _last(call: Call) -> Any:
     """They concern the last dims alone, over which windows lie."""
