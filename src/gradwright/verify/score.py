@@ -23,7 +23,7 @@ from gradwright.ops.declare import Op, Rule, table
 from gradwright.verify.chance import sampled
 from gradwright.verify.diagnosis import Verdict, diagnose
 from gradwright.verify.proof import prove
-from gradwright.verify.proof.verdict import DISPROVED, PROVED
+from gradwright.verify.proof.point import DISPROVED, PROVED
 from gradwright.verify.testing import draw
 from gradwright.verify.witness import second_witness
 

@@ -24,7 +24,7 @@ from gradwright.function.contract.trees import tree_flatten
 from gradwright.function.custom_op import CustomOp
 from gradwright.ops.declare import Op
 from gradwright.verify.circumstances import REFUSED
-from gradwright.verify.numeric.bound import unbound
+from gradwright.verify.numeric.jacobian import unbound
 
 _FLOOR = 1e-12
 """The relative size below which a difference is taken for rounding."""

@@ -1,5 +1,7 @@
 """Jacobians both ways: against analytic truth, PyTorch's, and each other, for any dtype and layout."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from gradwright.verify.numeric.jacobian import (
     parameters,
     pullback,
     tensors,
+    unbound,
 )
 
 
@@ -202,3 +205,13 @@ def test_values_may_be_computed_for_less_if_they_are_the_same():
     subject = Subject(f, x)
     assert subject.values()[0].tolist() == [3, 6]
     assert subject.sampled is f
+
+
+def test_keywords_are_taken_out():
+    assert unbound(partial(print, end=""), {"sep": "-"}) == (print, {"end": "", "sep": "-"})
+
+
+def test_what_has_positional_arguments_stays():
+    bound = partial(print, 1)
+    assert unbound(bound, {}) == (bound, {})
+    assert unbound(print, {}) == (print, {})

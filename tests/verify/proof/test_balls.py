@@ -9,9 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, balls, chosen, compared, entries_of, power
-from gradwright.verify.proof.library import flint, working
-from gradwright.verify.proof.truths import Truths, conditions
+from gradwright.verify.proof.balls import (
+    Balls,
+    Truths,
+    balls,
+    chosen,
+    compared,
+    conditions,
+    entries_of,
+    left_open,
+    power,
+    settled,
+)
+from gradwright.verify.proof.series import flint, working
 
 arb = flint.arb
 
@@ -130,3 +140,36 @@ def test_complex_parts():
     assert middles(z.real) == 1
     assert middles(z.imag) == 2
     assert middles((z * z).imag) == 4
+
+
+OPEN = Truths([1.0, 0.5, 0.0], "x < y")
+
+
+def test_logic_is_that_of_three_values():
+    assert (~OPEN).state.tolist() == [0.0, 0.5, 1.0]
+    assert (OPEN & np.array([True, True, True])).state.tolist() == [1.0, 0.5, 0.0]
+    assert (OPEN & np.array([True, False, True])).tolist() == [True, False, False]
+    assert (np.array([True, True, False]) | OPEN).tolist() == [True, True, False]
+    assert (OPEN ^ True).state.tolist() == [0.0, 0.5, 1.0]
+
+
+def test_what_is_certain_is_numpys():
+    assert settled([1.0, 0.0], "").tolist() == [True, False]
+    assert OPEN[::2].tolist() == [True, False]
+    assert OPEN.shape == (3,)
+    assert OPEN.ndim == 1
+    assert OPEN.size == 3
+
+
+@pytest.mark.parametrize("use", [bool, int, float, np.asarray, lambda t: t.item()])
+def test_a_decision_on_it_is_not_proved(use):
+    with pytest.raises(NotProvedError, match="a decision on x < y, which the balls leave open"):
+        use(OPEN)
+
+
+def test_conditions_are_noted_once():
+    left_open("nobody listens")
+    with conditions() as found:
+        left_open("a")
+        left_open("a")
+    assert found == ["a"]

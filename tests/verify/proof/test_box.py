@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from gradwright.op import op
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gradwright as gw
 from gradwright.verify import prove_on
-from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED
+from gradwright.verify.proof.box import lines, units
+from gradwright.verify.proof.point import DISPROVED, NOT_PROVED, PROVED
 
 
 def test_tanh_by_the_mean_value_form():
@@ -100,3 +103,29 @@ def test_bad_boxes_are_refused():
         prove_on(gw.tanh, (2.0, 1.0))
     with pytest.raises(ValueError, match="expected a box"):
         prove_on(gw.tanh, gw.ones(2))
+
+
+def test_one_variable_has_one_direction():
+    assert lines(1, 8) == ([(1.0,)], 1.0)
+    assert units(2) == [(1.0, 0.0), (0.0, 1.0)]
+
+
+@pytest.mark.parametrize(("variables", "order"), [(2, 4), (2, 1), (3, 2)])
+def test_directions_reach_the_sides_of_the_box(variables, order):
+    found, factor = lines(variables, order)
+    assert all(max(map(abs, d)) == 1.0 for d in found)
+    assert 1.0 <= factor < 10.0
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_a_polynomial_is_nowhere_larger_than_the_factor_times_that_along_them(degree, seed):
+    generator = np.random.default_rng(seed)
+    powers = [p for p in product(range(degree + 1), repeat=2) if sum(p) == degree]
+    weights = generator.normal(size=len(powers))
+
+    def value(d):
+        return abs(sum(w * np.prod(np.power(d, p)) for w, p in zip(weights, powers, strict=True)))
+
+    found, factor = lines(2, 4)
+    largest = max(map(value, found))
+    assert all(value(d) <= factor * largest * (1 + 1e-12) for d in generator.uniform(-1, 1, (50, 2)))

@@ -12,7 +12,7 @@ import gradwright as gw
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import balls
 from gradwright.verify.proof.errors_of_rules import compared
-from gradwright.verify.proof.library import working
+from gradwright.verify.proof.series import working
 
 X = np.array([0.5, -1.0, 2.0])
 

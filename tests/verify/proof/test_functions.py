@@ -7,10 +7,9 @@ import pytest
 import scipy.special
 from gradwright.errors import NotProvedError
 
-from gradwright.verify.proof import functions
-from gradwright.verify.proof.balls import balls
-from gradwright.verify.proof.library import working
-from gradwright.verify.proof.truths import Truths
+from gradwright.verify.proof import functions, shapes
+from gradwright.verify.proof.balls import Truths, balls, conditions
+from gradwright.verify.proof.series import working
 from tests.verify.proof.test_balls import around, middles, moving
 
 X = np.array([-1.25, 0.5, 2.0])
@@ -69,3 +68,58 @@ def test_complex():
     assert middles(functions.conj(z).imag) == -4
     assert functions.conj(balls(1.0)).dtype == np.float64
     assert middles(functions.sign(z).real) == pytest.approx(0.6)
+
+
+ROWS = np.array([[3.0, -1.5, 2.25], [0.5, 7.0, -4.75]])
+
+
+@pytest.mark.parametrize(("made", "wanted"), [
+    (lambda x: functions.largest(x, axis=1), ROWS.max(1)),
+    (lambda x: functions.smallest(x), ROWS.min()),
+    (lambda x: functions.maximum(x, 1.0), np.maximum(ROWS, 1.0)),
+    (lambda x: functions.clip(x, -1.0, 2.5), ROWS.clip(-1.0, 2.5)),
+    (lambda x: functions.sort(x, axis=1), np.sort(ROWS, 1)),
+    (lambda x: functions.sort(x, axis=1, descending=True), -np.sort(-ROWS, 1)),
+    (functions.floor, np.floor(ROWS)), (functions.ceil, np.ceil(ROWS)), (functions.round_, np.round(ROWS)),
+    (functions.trunc, np.trunc(ROWS)),
+    (lambda x: functions.floor_divide(x, 2.0), np.floor_divide(ROWS, 2.0)),
+    (lambda x: functions.remainder(x, 2.0), np.remainder(ROWS, 2.0)),
+    (lambda x: functions.fmod(x, 2.0), np.fmod(ROWS, 2.0)),
+])  # fmt: skip
+def test_values_are_numpys(made, wanted):
+    assert middles(made(balls(ROWS))).tolist() == wanted.tolist()
+
+
+def test_places_are_numpys():
+    assert functions.argmax(balls(ROWS), axis=1).tolist() == ROWS.argmax(1).tolist()
+    assert functions.argmin(balls(ROWS)) == ROWS.argmin()
+    assert functions.argmax(balls(ROWS), axis=0, keepdims=True).shape == (1, 3)
+    assert functions.searchsorted(balls(np.array([1.0, 2, 3])), balls(np.array([0.5, 2.5]))).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("f", [
+    lambda: functions.floor(moving([2.0])), lambda: functions.round_(around(0.4, 0.6)),
+    lambda: functions.trunc(around(-1.1, -0.9)),
+    lambda: functions.sort(moving([1.0, 1.0])), lambda: functions.argmax(shapes.stack([around(0, 2), around(1, 3)])),
+])  # fmt: skip
+def test_what_is_not_certain_is_not_proved(f):
+    with pytest.raises(NotProvedError):
+        f()
+
+
+def test_the_larger_of_balls_that_meet_is_noted():
+    with conditions() as found:
+        functions.maximum(around(0, 2), around(1, 3))
+    assert found
+
+
+def test_halves_are_rounded_to_even():
+    halves = np.array([-1.5, -0.5, 0.5, 1.5, 2.5])
+    assert middles(functions.round_(balls(halves))).tolist() == np.round(halves).tolist()
+
+
+def test_what_is_certain_is_numpys():
+    assert functions.floor(np.array(2)) == 2
+    assert functions.argsort(np.array([2, 1])).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="an extremum of no entries"):
+        functions.largest(balls(np.zeros(0)))

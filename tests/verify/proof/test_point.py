@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import gradwright as gw
 from gradwright.autograd import Function
 from gradwright.verify import prove
-from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED
+from gradwright.verify.proof.point import DISPROVED, NOT_PROVED, PROVED, Proof
 from gradwright.verify.testing import draw
 
 X = gw.tensor([0.5, -2.0], dtype=gw.float64)
@@ -185,3 +185,20 @@ def test_what_decides_at_zero_and_is_linear_is_proved():
 @pytest.mark.parametrize("x", [gw.zeros(0, dtype=gw.float64), gw.tensor([1, 2])], ids=["empty", "whole numbers"])
 def test_nothing_is_proved_of_nothing(x):
     assert "nothing to differentiate by" in str(prove(gw.negative, x))
+
+
+def test_words():
+    assert str(Proof("f", PROVED, "here", 0.0)) == "f: proved here: exact"
+    assert str(Proof("f", PROVED, "here", 1e-40)) == "f: proved here: error below 1e-40"
+    assert str(Proof("f", PROVED, "here", 1e-17, doubles=True)).endswith("it is not 0: a constant is only a double")
+    assert str(Proof("f", PROVED, "on a box", 1e-9, boxes=3, left=["at 0"])) == (
+        "f: proved on a box: error below 1e-09, with 3 boxes; not at 0"
+    )
+    assert str(Proof("f", DISPROVED, "here", 1.0, 0.5, "in x")) == "f: disproved here: an error of at least 0.5, in x"
+    assert str(Proof("f", NOT_PROVED, "here", reason="a pole")) == "f: not proved here: a pole"
+
+
+def test_only_what_is_proved_is_true():
+    assert Proof("f", PROVED, "")
+    assert not Proof("f", DISPROVED, "")
+    assert not Proof("f", NOT_PROVED, "")

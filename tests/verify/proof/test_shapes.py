@@ -7,7 +7,7 @@ import pytest
 
 from gradwright.verify.proof import shapes
 from gradwright.verify.proof.balls import balls
-from gradwright.verify.proof.library import working
+from gradwright.verify.proof.series import working
 from tests.verify.proof.test_balls import middles, moving
 
 X = np.linspace(-2, 3, 12).reshape(3, 4)

@@ -8,10 +8,9 @@ from gradwright.errors import NotProvedError
 from gradwright.op import table
 
 from gradwright import backends
-from gradwright.verify.proof.balls import balls
-from gradwright.verify.proof.library import working
+from gradwright.verify.proof.balls import Truths, balls
+from gradwright.verify.proof.series import working
 from gradwright.verify.proof.space import space
-from gradwright.verify.proof.truths import Truths
 from gradwright.verify.testing import draw
 from tests.verify.proof.test_balls import around, middles
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwright.verify.proof import special
-from gradwright.verify.proof.library import flint, working
+from gradwright.verify.proof.series import flint, working
 
 arb = flint.arb
 FUNCTIONS = {

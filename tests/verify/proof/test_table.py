@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradwright.verify.proof import table
-from gradwright.verify.proof.verdict import DISPROVED, PROVED, Proof
+from gradwright.verify.proof.point import DISPROVED, PROVED, Proof
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/proofs.md").read_text(encoding="utf-8")
 ROWS = {match[1]: match[0].split(" | ") for match in re.finditer(r"^\| `(\w+)` \|.*$", PAGE, re.MULTILINE)}

@@ -17,7 +17,7 @@ from typing import Any
 
 import gradwright
 from gradwright.face.interop.ipython import counter
-from gradwright.verify.check.folders import files_in
+from gradwright.verify.check.discover import files_in
 from gradwright.verify.check.records import Checked, Finding, Outcome, Report, checked_from
 
 LIMIT = 60.0

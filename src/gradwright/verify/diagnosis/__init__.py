@@ -5,11 +5,10 @@ measure.py      its Jacobians both ways, with error bars; on a grid where they a
 probes.py       experiments with it        random_sums.py random sums of all entries
 residual.py     the difference, and how well a guess explains it
 hypotheses.py   the table of guesses:      scaling, layout, absence, behaviour, second
-judge.py        the verdict                records.py, report.py, reproduction.py   how it is told
+judge.py        the verdict                records.py, reproduction.py   how it is told
 """
 
 from gradwright.verify.diagnosis.examination import Examination, diagnose
-from gradwright.verify.diagnosis.records import Block, Entry, Hypothesis, Verdict
-from gradwright.verify.diagnosis.report import Diagnosis
+from gradwright.verify.diagnosis.records import Block, Diagnosis, Entry, Hypothesis, Verdict
 
 __all__ = ["Block", "Diagnosis", "Entry", "Examination", "Hypothesis", "Verdict", "diagnose"]

@@ -25,8 +25,7 @@ from gradwright.verify.diagnosis.judge import described, explained, judge, undec
 from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.probes import Probes, experiments, leftover, overlapping, repeat
 from gradwright.verify.diagnosis.random_sums import search
-from gradwright.verify.diagnosis.records import Hypothesis, Verdict
-from gradwright.verify.diagnosis.report import Diagnosis
+from gradwright.verify.diagnosis.records import Diagnosis, Hypothesis, Verdict
 from gradwright.verify.diagnosis.reproduction import Replay
 from gradwright.verify.numeric.budget import estimate
 from gradwright.verify.numeric.differences import restored

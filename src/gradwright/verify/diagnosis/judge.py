@@ -13,8 +13,7 @@ from gradwright.verify.diagnosis.context import Context
 from gradwright.verify.diagnosis.grid_of_entries import memory_of, time_of
 from gradwright.verify.diagnosis.hypotheses import hypotheses
 from gradwright.verify.diagnosis.measure import Rungs
-from gradwright.verify.diagnosis.records import Block, Entry, Hypothesis, Verdict
-from gradwright.verify.diagnosis.report import Diagnosis
+from gradwright.verify.diagnosis.records import Block, Diagnosis, Entry, Hypothesis, Verdict
 from gradwright.verify.diagnosis.reproduction import Replay
 from gradwright.verify.numeric.budget import Cost
 from gradwright.verify.witness import Witness

@@ -1,7 +1,7 @@
 """gradcheck and gradgradcheck: hand-written derivatives against finite differences. Verdicts and words are PyTorch's.
 
 `check` has the two functions, `compare` the comparison of all entries, `projections` the fast one; `passes` says what a
-backward pass must be besides right, `kinks` where there is no derivative, `budget` what fits in the time allowed.
+backward pass must be besides right.
 """
 
 from gradwright.base.errors import GradcheckError

@@ -20,10 +20,9 @@ from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis import diagnose
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
 from gradwright.verify.gradcheck.forward import check_batched_backward, check_batched_forward
-from gradwright.verify.gradcheck.passes import check_linear, check_undefined, check_zero
+from gradwright.verify.gradcheck.passes import check_linear, check_surrogate, check_undefined, check_zero, surrogates
 from gradwright.verify.gradcheck.projections import ACCEPTED, project
 from gradwright.verify.gradcheck.settings import SUITS, Settings, check_inputs, precision_of
-from gradwright.verify.gradcheck.surrogates import check_surrogate, surrogates
 from gradwright.verify.numeric.budget import Picked, estimate, pick
 from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import Subject, parameters, tensors

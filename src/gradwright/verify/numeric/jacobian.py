@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -229,3 +230,16 @@ def rounding(dtype: Any) -> float:
     """The relative distance of neighbouring numbers of a dtype: 2.2e-16 for float64."""
     d = dtypes.of(dtype)
     return float(dtypes.finfo(d).eps) if d.category >= dtypes.FLOAT else 0.0
+
+
+def unbound(f: Any, static: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """``f`` and its keyword arguments; those of ``partial(f, order=2)`` among them.
+
+    So a function whose own arguments are called as those of a checker can be handed to it.
+
+    >>> unbound(partial(round, ndigits=2), {})
+    (<built-in function round>, {'ndigits': 2})
+    """
+    if isinstance(f, partial) and not f.args:
+        return f.func, {**f.keywords, **static}
+    return f, static

@@ -5,7 +5,6 @@ print(prove(gradwright.tanh, x))    # tanh: proved at these inputs: error below 
 """
 
 from gradwright.verify.proof.box import prove_on
-from gradwright.verify.proof.point import prove
-from gradwright.verify.proof.verdict import Proof
+from gradwright.verify.proof.point import Proof, prove
 
 __all__ = ["Proof", "prove", "prove_on"]

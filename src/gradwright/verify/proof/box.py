@@ -3,6 +3,12 @@
 A box is divided until the bound is as small as is asked, or there are as many boxes as may be. On each box the error is
 a Taylor series about its middle, whose last coefficient is that of every point of the box at once: the mean value form,
 to a higher order. Where a condition is open, at a kink, boxes are divided until little is left, and that is named.
+
+In several variables the series is taken in directions. Each term of degree k is a homogeneous polynomial of the
+distances d from the middle of a box. Where the i-th is the largest, it is at most that of d/d_i, a polynomial of degree
+k in each of the others, between -1 and 1; and such a polynomial is at most the Lebesgue constant of points there times
+its largest value at these points. So a bound along finitely many lines, each of which ball arithmetic takes exactly, is
+one for the box.
 """
 
 from __future__ import annotations
@@ -10,7 +16,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from functools import cache
+from itertools import count, product
+from math import cos, pi
 from typing import Any
 
 import numpy as np
@@ -19,15 +27,24 @@ from gradwright.base.errors import NotProvedError
 from gradwright.engine.base import TensorBase
 from gradwright.function.contract.surrogate import reason_of
 from gradwright.ops.declare import Op
-from gradwright.verify.numeric.bound import unbound
+from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, balls
-from gradwright.verify.proof.directions import Direction, lines, units
+from gradwright.verify.proof.balls import Balls, balls, conditions
 from gradwright.verify.proof.errors_of_rules import compared
-from gradwright.verify.proof.library import working
-from gradwright.verify.proof.point import DOUBLES, FAILURES, confirmed, cotangent, name_of, read, upper
-from gradwright.verify.proof.truths import conditions
-from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED, Proof
+from gradwright.verify.proof.point import (
+    DISPROVED,
+    DOUBLES,
+    FAILURES,
+    NOT_PROVED,
+    PROVED,
+    Proof,
+    confirmed,
+    cotangent,
+    name_of,
+    read,
+    upper,
+)
+from gradwright.verify.proof.series import flint, working
 
 BITS = 128
 Sides = tuple[tuple[float, float], ...]
@@ -305,3 +322,42 @@ def _regions(left: Sequence[Found], whole: Sides) -> list[str]:
         else:
             merged.append((low, high, one.left))
     return [f"on [{a:.3g}, {b:.3g}], where {why}" for a, b, why in merged]
+
+
+# ---- directions --------------------------------------------------------------------------------------------
+
+
+Direction = tuple[float, ...]
+_PARTS = 64
+
+
+@cache
+def lines(variables: int, order: int) -> tuple[list[Direction], float]:
+    """Directions, with entries between -1 and 1, and the factor by which a term may be larger than along these."""
+    if variables == 1:
+        return [(1.0,)], 1.0
+    nodes = [cos(pi * (2 * j + 1) / (2 * order + 2)) for j in range(order + 1)]
+    found = [(*rest[:i], 1.0, *rest[i:]) for i in range(variables) for rest in product(nodes, repeat=variables - 1)]
+    return found, _lebesgue(tuple(nodes)) ** (variables - 1)
+
+
+def units(variables: int) -> list[Direction]:
+    """The directions of the axes."""
+    return [tuple(float(i == j) for j in range(variables)) for i in range(variables)]
+
+
+@cache
+def _lebesgue(nodes: tuple[float, ...]) -> float:
+    """A bound on the sum of |l_j| over [-1, 1], of the polynomials that are 1 at one node and 0 at the others."""
+    worst = 0.0
+    with working(bits=64):
+        for k in range(_PARTS):
+            at = flint.arb((2 * k + 1) / _PARTS - 1, 1 / _PARTS)
+            total = flint.arb(0)
+            for j, a in enumerate(nodes):
+                value = flint.arb(1)
+                for i, b in enumerate(nodes):
+                    value = value * (at - b) / (flint.arb(a) - b) if i != j else value
+                total += abs(value)
+            worst = max(worst, float(total.upper()))
+    return worst * (1 + 2.0**-50)

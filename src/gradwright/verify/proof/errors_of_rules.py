@@ -15,10 +15,9 @@ from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.function.contract.trees import tree_flatten
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, boxed, each, spread
-from gradwright.verify.proof.library import flint
+from gradwright.verify.proof.balls import Balls, boxed, conditions, each, spread
+from gradwright.verify.proof.series import flint
 from gradwright.verify.proof.space import BALLS
-from gradwright.verify.proof.truths import conditions
 
 assert BALLS  # its arrays are known
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradwright.base.errors import NotProvedError
+from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import TensorBase
 from gradwright.function.contract.surrogate import reason_of
 from gradwright.ops.declare import Op
-from gradwright.verify.numeric.bound import unbound
+from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import balls
+from gradwright.verify.proof.balls import balls, conditions
 from gradwright.verify.proof.errors_of_rules import Compared, compared, decided_around, linear
-from gradwright.verify.proof.library import working
-from gradwright.verify.proof.truths import conditions
-from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED, Proof
+from gradwright.verify.proof.series import working
 
 BITS = 192
 DOUBLES = 2.0**-49
@@ -177,3 +177,51 @@ def upper(x: Any) -> float:
     """A float not below a ball of a size."""
     value = float(x.upper()) if hasattr(x, "upper") else float(x)
     return float(np.nextafter(value, np.inf)) if value else 0.0
+
+
+PROVED, DISPROVED, NOT_PROVED = "proved", "disproved", "not proved"
+
+
+@dataclass(frozen=True)
+class Proof(Shown):
+    """What is known of a rule; true if it is proved.
+
+    Attributes:
+        name: of the operation.
+        status: ``"proved"``, ``"disproved"`` or ``"not proved"``.
+        where: at which points, or on which boxes.
+        bound: no error, the distance of the rule from the derivative of the formula, is larger; None if not proved.
+        least: of what is disproved: there is an error of at least this size.
+        at: the input and the entry with the largest error, as words.
+        reason: why it is not proved, and what would help.
+        doubles: whether balls are apart, but by no more than constants that are only doubles would have them.
+        boxes: into how many boxes a box was divided; 0 for points.
+        left: where, of a box, it is not proved, and why.
+    """
+
+    name: str
+    status: str
+    where: str
+    bound: float | None = None
+    least: float | None = None
+    at: str = ""
+    reason: str = ""
+    doubles: bool = False
+    boxes: int = 0
+    left: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return self.status == PROVED
+
+    def __str__(self) -> str:
+        head = f"{self.name}: {self.status} {self.where}"
+        if self.status == NOT_PROVED:
+            return f"{head}: {self.reason}"
+        if self.status == DISPROVED:
+            return f"{head}: an error of at least {self.least:.2g}, {self.at}"
+        words = f"{head}: error below {self.bound:.2g}" if self.bound else f"{head}: exact"
+        if self.boxes:
+            words += f", with {self.boxes} boxes"
+        if self.doubles:
+            words += "; it is not 0: a constant is only a double"
+        return words + "".join(f"; not {place}" for place in self.left)

@@ -2,20 +2,41 @@
 
 A function is known by its Taylor coefficients about a ball, ``f(a, n)``: a list of n balls that hold f(x), f'(x),
 f''(x)/2!, ... for every x in ``a``. python-flint has most of them, made by series arithmetic and not by rules of
-derivatives; others are made of those here, and special functions in `gradwright.verify.proof.special`.
+derivatives; others are made of those here, and special functions in `gradwright.verify.proof.special`. Its balls, a
+midpoint and a radius, are rounded outwards in every operation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from gradwright.verify.proof.library import flint, order, working
+try:
+    import flint
+except ImportError as e:
+    raise ImportError("gradwright.verify.proof needs python-flint: pip install python-flint", name="flint") from e
 
 Taylor = Callable[[Any, int], list[Any]]
 
 arb, acb = flint.arb, flint.acb
 arb_series, acb_series = flint.arb_series, flint.acb_series
+
+
+@contextmanager
+def working(*, bits: int, order: int = 0) -> Iterator[None]:
+    """Compute with so many bits, and with series up to t**``order``; python-flint keeps both for the whole process."""
+    before = flint.ctx.prec, flint.ctx.cap
+    flint.ctx.prec, flint.ctx.cap = bits, order + 1
+    try:
+        yield
+    finally:
+        flint.ctx.prec, flint.ctx.cap = before
+
+
+def order() -> int:
+    """The highest power of t that series have here."""
+    return int(flint.ctx.cap) - 1
 
 
 def series(coefficients: list[Any]) -> Any:

@@ -11,8 +11,7 @@ import numpy as np
 from gradwright.backends.numpy import namespace as numpy_namespace
 from gradwright.base.errors import NotProvedError
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, balls, chosen, spread
-from gradwright.verify.proof.truths import Truths
+from gradwright.verify.proof.balls import Balls, Truths, balls, chosen, spread
 
 
 def uncertain(value: Any) -> bool:

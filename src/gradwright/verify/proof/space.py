@@ -16,11 +16,10 @@ from gradwright.backends import register
 from gradwright.backends.generic import Extended
 from gradwright.backends.numpy import namespace as numpy_namespace
 from gradwright.base.errors import NotProvedError
-from gradwright.verify.proof import algebra, fourier, functions, order, shapes
-from gradwright.verify.proof.balls import Balls, balls, chosen, compared, power, product, quotient
+from gradwright.verify.proof import algebra, functions, shapes
+from gradwright.verify.proof.balls import Balls, Truths, balls, chosen, compared, power, product, quotient
 from gradwright.verify.proof.series import ELEMENTARY
 from gradwright.verify.proof.shapes import uncertain
-from gradwright.verify.proof.truths import Truths
 
 _DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
@@ -61,7 +60,7 @@ class _Numbers:
     pi, e, inf, nan, newaxis = np.pi, np.e, np.inf, np.nan, None
 
     def __init__(self) -> None:
-        for module in (shapes, order, functions):
+        for module in (shapes, functions):
             for name, f in vars(module).items():
                 if callable(f) and not name.startswith("_") and hasattr(numpy_namespace, name):
                     setattr(self, name, f)
@@ -72,8 +71,8 @@ class _Numbers:
         for name in ELEMENTARY:
             setattr(self, name, functions.elementary(name))
         self.where, self.divide = chosen, quotient
-        self.sum, self.max, self.min = shapes.total, order.largest, order.smallest
-        self.abs, self.sign, self.round, self.pow = functions.absolute, functions.sign, order.round_, power
+        self.sum, self.max, self.min = shapes.total, functions.largest, functions.smallest
+        self.abs, self.sign, self.round, self.pow = functions.absolute, functions.sign, functions.round_, power
         self.any, self.all = _quantified(np.any, False), _quantified(np.all, True)
         self.matmul, self.tensordot, self.vecdot = algebra.matmul, algebra.tensordot, algebra.vecdot
         self.add, self.subtract = _operator(lambda x, y: x + y), _operator(lambda x, y: x - y)
@@ -89,7 +88,7 @@ class _Numbers:
         self.logical_not = lambda x: ~_truth(x)
         self.logical_and, self.logical_or = (lambda x, y: _truth(x) & _truth(y)), (lambda x, y: _truth(x) | _truth(y))
         self.linalg = _Part("linalg", vars(algebra))
-        self.fft = _Part("fft", vars(fourier))
+        self.fft = _Part("fft", vars(algebra))
 
     def __array_namespace_info__(self) -> Any:
         return SimpleNamespace(devices=lambda: ["cpu"], default_device=lambda: "cpu")

@@ -11,8 +11,7 @@ from functools import partial
 from math import comb
 from typing import Any
 
-from gradwright.verify.proof.library import flint, working
-from gradwright.verify.proof.series import Taylor, acb, arb, arb_series, made, of_library, whole_power
+from gradwright.verify.proof.series import Taylor, acb, arb, arb_series, flint, made, of_library, whole_power, working
 
 _REACHES = (1, 0, -1, -3, -5, -8)  # radii of the larger circle, as powers of 2
 

@@ -20,12 +20,12 @@ from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.verify.numeric.bound import unbound
+from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
 from gradwright.verify.proof.box import pair
-from gradwright.verify.proof.library import working
 from gradwright.verify.proof.point import name_of, read
+from gradwright.verify.proof.series import working
 
 BITS = 1200
 """Enough for e**-x + 1 - 1 over all of float64's range to keep its digits."""

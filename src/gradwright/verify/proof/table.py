@@ -12,8 +12,7 @@ from typing import Any
 
 from gradwright.ops.declare import Op, Sample, table
 from gradwright.verify.proof.box import prove_on
-from gradwright.verify.proof.point import prove
-from gradwright.verify.proof.verdict import PROVED, Proof
+from gradwright.verify.proof.point import PROVED, Proof, prove
 from gradwright.verify.testing import draw
 
 _BUDGETS = {1: (400, 1e-12), 2: (200, 1e-9), 3: (200, 1e-6)}
