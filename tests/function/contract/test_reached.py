@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.function.contract.reached import kept, reachable, spots
+from gradwright.function.contract.reached import kept, named, reachable, spots
 
 T, A = gw.ones(2), np.ones(3)
 GLOBAL = gw.tensor(1.0)
@@ -170,3 +170,18 @@ def test_what_is_long_or_goes_round_ends():
     assert names(ring)["[0]"] is GLOBAL
     assert not names([gw.ones(1)] * 1000)
     assert not names(np.ones(3))
+
+
+class Held:
+    value = 1
+
+
+def test_what_one_function_names():
+    inner = [1]
+
+    def uses():
+        return inner, Held.value, dataclasses.replace
+
+    assert {spot.name: spot.get() for spot in named(uses)} == {
+        "inner": inner, "Held": Held, "Held.value": 1, "dataclasses": dataclasses}  # fmt: skip
+    assert [*named(len)] == []

@@ -5,7 +5,7 @@ import numpy as np
 import gradwright as gw
 from gradwright.verify.audit.bench import Bench
 from gradwright.verify.audit.session import audit
-from gradwright.verify.audit.streams import State
+from gradwright.verify.numeric.streams import State
 from tests.verify.audit.functions import Scaled, leaf
 
 

@@ -7,8 +7,8 @@ import gradwright as gw
 from gradwright.verify.audit.bench import Bench
 from gradwright.verify.audit.listener import Listener
 from gradwright.verify.audit.slopes import Weighted, calls, measured
-from gradwright.verify.audit.streams import State
 from gradwright.verify.audit.taken import Met
+from gradwright.verify.numeric.streams import State
 from tests.verify.audit.functions import leaf
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.check import functions
 
 from gradwright.verify.check.lab import apart, close, source
+from tests.verify.check import functions
 from tests.verify.check.functions import Double, Halved, Product, lab, x
 
 

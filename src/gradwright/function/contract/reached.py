@@ -1,10 +1,11 @@
 """What code can reach besides its arguments, told without running it: here, and nowhere else.
 
-Each of three questions has one answer:
+Each of four questions has one answer:
 
 - `reachable`, `kept`: which tensors, arrays and numbers are in a value: in lists, dictionaries, objects, closures;
 - `spots`: which places can be reached from values at all: variables of closures, defaults, the globals that code names,
   attributes, items, and so on from there;
+- `named`: which places the code of one function names;
 - `Reader`: which places the code of functions, and of the user's functions that they call, reads and sets.
 
 Code of the libraries is not read, nor are their objects looked into; the limits below hold.
@@ -13,6 +14,7 @@ Code of the libraries is not read, nor are their objects looked into; the limits
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 import threading
 from collections import deque
@@ -237,6 +239,23 @@ def _globals(function: FunctionType) -> Iterator[Spot]:
             yield Spot(name, scope, name)
         elif value.__name__.partition(".")[0] not in LIBRARIES:
             yield from (Spot(f"{name}.{key}", vars(value), key) for key in named & vars(value).keys())
+
+
+def named(function: Any) -> Iterator[Spot]:
+    """What the code of a function names: variables of its closure, globals, attributes of both, but of libraries."""
+    function = inspect.unwrap(function) if callable(function) else None
+    if not isinstance(function, FunctionType):
+        return
+    attributes: set[str] = set()
+    scope, names_of_globals = function.__globals__, dict.fromkeys(names(function.__code__, attributes, attributes))
+    found = [*closure(function), *(Spot(name, scope, name) for name in names_of_globals if name in scope)]
+    yield from found
+    for spot in found:
+        value = spot.get()
+        if not (isinstance(value, ModuleType) and value.__name__.partition(".")[0] in LIBRARIES):
+            held = getattr(value, "__dict__", {})
+            own = value if isinstance(value, type) else held
+            yield from (Spot(f"{spot.name}.{key}", own, key) for key in sorted(attributes & held.keys()))
 
 
 @lru_cache(maxsize=1000)

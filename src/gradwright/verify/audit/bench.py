@@ -15,11 +15,10 @@ from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import PLAIN, now, switch
 from gradwright.engine.strict import strict
-from gradwright.verify.audit.streams import State
 from gradwright.verify.audit.taken import Taken, copied, flat, is_moving, numbers
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.calls import Arg, mapped
-from gradwright.verify.numeric.streams import Streams
+from gradwright.verify.numeric.streams import State, Streams
 
 _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 

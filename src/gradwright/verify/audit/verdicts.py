@@ -13,7 +13,6 @@ import gradwright
 from gradwright.function.contract.surrogate import reason_of
 from gradwright.verify.audit.bench import Bench, alone
 from gradwright.verify.audit.slopes import Measured, Weighted, calls, measured
-from gradwright.verify.audit.streams import State
 from gradwright.verify.audit.subjects import argument_names, leaf_names, runs, written
 from gradwright.verify.audit.taken import Print, Taken, dtype_of, printed
 from gradwright.verify.check.attempt import Attempt
@@ -25,6 +24,7 @@ from gradwright.verify.check.lab import Lab
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import gradient
 from gradwright.verify.diagnosis.examination import Examination
+from gradwright.verify.numeric.streams import State
 
 AGAIN, OWN, WIDE = "made again", "own dtype", "float64"
 """The checks of an audit: the call gives again what it gave; its gradient in its dtype; the same in float64."""

@@ -10,6 +10,7 @@ from gradwright.verify.diagnosis.probes import overlapping
 from gradwright.verify.diagnosis.records import Hypothesis
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.diagnosis.scaling import NEARLY, nearly
+from gradwright.verify.numeric.streams import kept_between_calls
 
 TELLING = 1e-6
 """How large a part of the gradient an experiment must move to mean anything."""
@@ -37,7 +38,7 @@ def writes(r: Residual, c: Context) -> Hypothesis | None:
 def random(r: Residual, c: Context) -> Hypothesis | None:
     """Forward or backward is random."""
     p = c.probes
-    if p.drift > 100 * _unit(r):
+    if p.drift > 100 * r.unit:
         kept = f" ({', '.join(p.state)} changed from one to the other)" if p.state else ""
         return Hypothesis("non-determinism", f"two calls at the same point differ by {p.drift:.2g} of the result{kept}",
                           1.0, "draw the random numbers outside and pass them in, or seed the generator inside the "
@@ -60,7 +61,7 @@ def stale(r: Residual, c: Context) -> Hypothesis | None:
         return None
     where = f" in {', '.join(p.state)}" if p.state else _class_tensors(c)
     mend = "keep what backward needs on ctx (save_for_backward for tensors), not on the class or in a global"
-    if p.drift > 100 * _unit(r) and p.state:
+    if p.drift > 100 * r.unit and p.state:
         return Hypothesis("stale state", f"forward depends on what earlier calls left behind{where}", 1.0, mend)
     if p.interleaved > TELLING and p.renewed <= TELLING:
         return Hypothesis("stale state", "after another call of forward, backward gives another gradient: it uses "
@@ -233,13 +234,7 @@ def rough(r: Residual, c: Context) -> bool:
     return bool((5 * r.bar[r.due] > coarse(r, c)).any() or near[r.usable & ~r.wrong].any())
 
 
-def _unit(r: Residual) -> float:
-    return r.unit
-
-
 def _class_tensors(c: Context) -> str:
     function = c.case.function
-    if function is None:
-        return ""
-    held = [k for k, v in vars(function).items() if not k.startswith("_") and isinstance(v, (TensorBase, np.ndarray))]
-    return f" in {', '.join(f'{function.__name__}.{k}' for k in held)}" if held else ""
+    held = () if function is None else kept_between_calls((), function, (TensorBase, np.ndarray))
+    return f" in {', '.join(held)}" if held else ""

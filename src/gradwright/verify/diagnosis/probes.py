@@ -23,7 +23,7 @@ from gradwright.verify.diagnosis.random_sums import (
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.numeric.differences import here
 from gradwright.verify.numeric.jacobian import as_coordinates, coordinates, rounding
-from gradwright.verify.numeric.streams import Streams
+from gradwright.verify.numeric.streams import Streams, kept_between_calls
 from gradwright.verify.witness import Witness
 
 _ROUNDINGS = 1e3
@@ -100,7 +100,7 @@ def repeat(case: Case) -> Probes:
         case.restored()
     scale = max([_size(a) for a in first], default=0.0)
     drift = max([_size(here(a) - here(b)) for a, b in zip(first, second, strict=True)], default=0.0)
-    return Probes(drift=drift / scale if scale else drift, written=written, state=_changed(held, _state(case), case))
+    return Probes(drift=drift / scale if scale else drift, written=written, state=_changed(held, _state(case)))
 
 
 def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Probes:
@@ -129,7 +129,7 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
         "renewed": _apart(fresh, renewed),
         **linear,
         **other,
-        "state": tuple(dict.fromkeys((*found.state, *_changed(held, _state(case), case)))),
+        "state": tuple(dict.fromkeys((*found.state, *_changed(held, _state(case))))),
     }
     return Probes(**values)
 
@@ -238,15 +238,10 @@ def _size(a: Any) -> float:
 
 def _state(case: Case) -> dict[str, Any]:
     """What is kept on the Function class, by identity and, of numbers and arrays, by value."""
-    if case.function is None:
-        return {}
-    return {
-        k: (id(v), repr(v) if isinstance(v, (int, float, list, dict)) else "")
-        for k, v in vars(case.function).items()
-        if not k.startswith("_") and not callable(v)
-    }
+    kept = {} if case.function is None else kept_between_calls((), case.function, (object,))
+    return {k: (id(v), repr(v) if isinstance(v, (int, float, list, dict)) else "")
+            for k, v in kept.items() if not callable(v)}  # fmt: skip
 
 
-def _changed(before: dict[str, Any], after: dict[str, Any], case: Case) -> tuple[str, ...]:
-    name = case.function.__name__ if case.function else ""
-    return tuple(f"{name}.{k}" for k in after if before.get(k) != after[k])
+def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(k for k in after if before.get(k) != after[k])

@@ -7,6 +7,7 @@ themselves, with roots of unity that are exact to the working precision.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -192,16 +193,12 @@ def irfft(x: Any, *, n: int, axis: int = -1, norm: str | None = None) -> Balls:
 
 def fftn(x: Any, *, axes: Sequence[int], norm: str | None = None) -> Balls:
     """`fft` over each of the axes."""
-    for axis in axes:
-        x = fft(x, axis=axis, norm=norm)
-    return x
+    return reduce(lambda y, axis: fft(y, axis=axis, norm=norm), axes, x)
 
 
 def ifftn(x: Any, *, axes: Sequence[int], norm: str | None = None) -> Balls:
     """The inverse of `fftn`."""
-    for axis in axes:
-        x = ifft(x, axis=axis, norm=norm)
-    return x
+    return reduce(lambda y, axis: ifft(y, axis=axis, norm=norm), axes, x)
 
 
 def rfftn(x: Any, *, axes: Sequence[int], norm: str | None = None) -> Balls:

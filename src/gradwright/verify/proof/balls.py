@@ -53,6 +53,11 @@ def entries_of(value: Any) -> Any:
     raise NotProvedError(f"not proved: an array of dtype {array.dtype} has no balls")
 
 
+def _both(f: Callable[[Any, Any], Any]) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """An operator, and the one that stands for it where balls come second."""
+    return (lambda self, other: f(self, other)), (lambda self, other: f(other, self))
+
+
 class Balls:
     """An array of balls: ``value`` and ``slope`` are NumPy arrays of series; no slope is a slope of 0."""
 
@@ -180,53 +185,14 @@ class Balls:
     def __neg__(self) -> Balls:
         return self.moved(np.negative)
 
-    def __add__(self, other: Any) -> Any:
-        return _sum(self, other, np.add)
-
-    def __radd__(self, other: Any) -> Any:
-        return _sum(other, self, np.add)
-
-    def __sub__(self, other: Any) -> Any:
-        return _sum(self, other, np.subtract)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _sum(other, self, np.subtract)
-
-    def __mul__(self, other: Any) -> Any:
-        return product(self, other, np.multiply)
-
-    def __rmul__(self, other: Any) -> Any:
-        return product(other, self, np.multiply)
-
-    def __matmul__(self, other: Any) -> Any:
-        return product(self, other, np.matmul)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return product(other, self, np.matmul)
-
-    def __truediv__(self, other: Any) -> Any:
-        return quotient(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return quotient(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return power(other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return compared("<", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return compared("<", other, self)
-
-    def __le__(self, other: Any) -> Any:
-        return compared("<=", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return compared("<=", other, self)
+    __add__, __radd__ = _both(lambda x, y: _sum(x, y, np.add))
+    __sub__, __rsub__ = _both(lambda x, y: _sum(x, y, np.subtract))
+    __mul__, __rmul__ = _both(lambda x, y: product(x, y, np.multiply))
+    __matmul__, __rmatmul__ = _both(lambda x, y: product(x, y, np.matmul))
+    __truediv__, __rtruediv__ = _both(lambda x, y: quotient(x, y))
+    __pow__, __rpow__ = _both(lambda x, y: power(x, y))
+    __lt__, __gt__ = _both(lambda x, y: compared("<", x, y))
+    __le__, __ge__ = _both(lambda x, y: compared("<=", x, y))
 
     def __eq__(self, other: Any) -> Any:
         return compared("==", self, other)

@@ -182,12 +182,8 @@ def _with_parameter(f: Callable[[Any], series.Taylor]) -> Callable[[Any, Any], A
     return call
 
 
-def _airy(x: Any) -> tuple[Any, Any]:
-    return through(special.airy(0), balls(x)), through(special.airy(1), balls(x))
-
-
 _SPECIAL: dict[str, Callable[..., Any]] = {
-    "airy": _airy,
+    "airy": lambda x: tuple(through(special.airy(k), balls(x)) for k in (0, 1)),
     "zeta": _with_parameter(special.zeta),
     "gammainc": _with_parameter(lambda a: special.gammainc(a, False)),
     "gammaincc": _with_parameter(lambda a: special.gammainc(a, True)),

@@ -152,38 +152,11 @@ def made(f: Callable[[Any], Any]) -> Taylor:
     return found
 
 
-def _tanh(x: Any) -> Any:
-    e = (2 * x).exp()
-    return 1 - 2 / (e + 1)
-
-
-def _half_difference(x: Any) -> Any:
-    return (x.exp() - (-x).exp()) / 2
-
-
-def _half_sum(x: Any) -> Any:
-    return (x.exp() + (-x).exp()) / 2
-
-
 def _asinh(x: Any) -> Any:
     """log(x + sqrt(x**2 + 1)), for -x where x is negative, against cancellation."""
     if not isinstance(x, acb_series) and x[0] < 0:
         return -(-x + (x * x + 1).sqrt()).log()
     return (x + (x * x + 1).sqrt()).log()
-
-
-def log2() -> Any:
-    """log 2, to the working precision."""
-    return arb.const_log2()
-
-
-def log10() -> Any:
-    """log 10, to the working precision."""
-    return arb.const_log10()
-
-
-def _logarithm(x: Any) -> Any:
-    return x.log()
 
 
 def _asin(x: Any) -> Any:
@@ -194,19 +167,19 @@ def _asin(x: Any) -> Any:
 
 ELEMENTARY: dict[str, Taylor] = {
     **{name: of_library(name) for name in ("exp", "sqrt", "sin", "cos", "tan", "atan")},
-    "log": made(_logarithm),
+    "log": made(lambda x: x.log()),
     "asin": made(_asin),
     "acos": made(lambda x: arb.pi() / 2 - _asin(x)),
-    "sinh": made(_half_difference),
-    "cosh": made(_half_sum),
-    "tanh": made(_tanh),
+    "sinh": made(lambda x: (x.exp() - (-x).exp()) / 2),
+    "cosh": made(lambda x: (x.exp() + (-x).exp()) / 2),
+    "tanh": made(lambda x: 1 - 2 / ((2 * x).exp() + 1)),
     "asinh": made(_asinh),
     "acosh": made(lambda x: (x + (x - 1).sqrt() * (x + 1).sqrt()).log()),
     "atanh": made(lambda x: ((1 + x) / (1 - x)).log() / 2),
     "expm1": made(lambda x: x.exp() - 1),
     "log1p": made(lambda x: (1 + x).log()),
-    "exp2": made(lambda x: (x * log2()).exp()),
-    "log2": made(lambda x: x.log() / log2()),
-    "log10": made(lambda x: x.log() / log10()),
+    "exp2": made(lambda x: (x * arb.const_log2()).exp()),
+    "log2": made(lambda x: x.log() / arb.const_log2()),
+    "log10": made(lambda x: x.log() / arb.const_log10()),
 }
 """The elementary functions of the array API by name."""

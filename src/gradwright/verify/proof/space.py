@@ -28,11 +28,6 @@ _DTYPES = (
 _OF_DTYPES = ("result_type", "isdtype", "finfo", "iinfo", "can_cast")
 
 
-def _of_dtypes(name: str) -> Callable[..., Any]:
-    f = getattr(numpy_namespace, name)
-    return lambda *args: f(*[a.dtype if hasattr(a, "dtype") else a for a in args])
-
-
 def _operator(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: f(balls(x) if uncertain([x, y]) and not isinstance(x, Truths) else x, y)
 
@@ -67,7 +62,8 @@ class _Numbers:
         for name in _DTYPES:
             setattr(self, name, np.dtype(name))
         for name in _OF_DTYPES:
-            setattr(self, name, _of_dtypes(name))
+            f = getattr(numpy_namespace, name)
+            setattr(self, name, lambda *args, f=f: f(*[a.dtype if hasattr(a, "dtype") else a for a in args]))
         for name in ELEMENTARY:
             setattr(self, name, functions.elementary(name))
         self.where, self.divide = chosen, quotient
@@ -144,9 +140,6 @@ class _Space(Extended):
         return isinstance(condition, Truths) or bool(np.any(condition))
 
 
-def _to_host(x: Any) -> Any:
-    return x.__array__()
-
-
 space = _Space()
-BALLS = register(space, Balls, Truths, name="balls", outer=True, host=True, views=False, writes=False, to_host=_to_host)
+BALLS = register(space, Balls, Truths, name="balls", outer=True, host=True, views=False, writes=False,
+                 to_host=lambda x: x.__array__())  # fmt: skip

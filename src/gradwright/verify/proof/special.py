@@ -105,12 +105,8 @@ def _inverse(at: Callable[[Any], Any], f: Taylor) -> Taylor:
 _erf, _erfc = of_library("erf"), of_library("erfc")
 
 
-def _half() -> Any:
-    return arb(0.5).sqrt()
-
-
 def _ndtr(x: Any) -> Any:
-    return (x * -_half()).erfc() / 2
+    return (x * -arb(0.5).sqrt()).erfc() / 2
 
 
 def _gammaln(x: Any) -> Any:
@@ -135,7 +131,7 @@ OF_ONE: dict[str, Taylor] = {
     "erfinv": _inverse(lambda a: a.erfinv(), _erf),
     "ndtr": made(_ndtr),
     "log_ndtr": made(lambda x: _ndtr(x).log()),
-    "ndtri": _inverse(lambda a: -(2 * a).erfcinv() / _half(), made(_ndtr)),
+    "ndtri": _inverse(lambda a: -(2 * a).erfcinv() / arb(0.5).sqrt(), made(_ndtr)),
     "psi": _psi,
     "gammaln": made(_gammaln),
 }
@@ -202,29 +198,12 @@ def _recurred(n: int, x: Any, first: Any, following: Callable[[int, Any, Any], A
     return now
 
 
-def _chebyt(n: int, x: Any) -> Any:
-    return _recurred(n, x, x, lambda k, p, q: 2 * x * p - q)
-
-
-def _hermite(n: int, x: Any) -> Any:
-    return _recurred(n, x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q)
-
-
-def _hermitenorm(n: int, x: Any) -> Any:
-    return _recurred(n, x, x, lambda k, p, q: x * p - k * q)
-
-
-def _gegenbauer(n: int, alpha: Any, x: Any) -> Any:
-    a = arb(alpha)
-    return _recurred(n, x, 2 * a * x, lambda k, p, q: (2 * (k + a) * x * p - (k + 2 * a - 1) * q) / (k + 1))
-
-
-def _genlaguerre(n: int, alpha: Any, x: Any) -> Any:
-    a = arb(alpha)
-    return _recurred(n, x, 1 + a - x, lambda k, p, q: ((2 * k + 1 + a - x) * p - (k + a) * q) / (k + 1))
-
-
 _RECURRENCES: dict[str, Callable[..., Any]] = {
-    "chebyt": _chebyt, "hermite": _hermite, "hermitenorm": _hermitenorm, "gegenbauer": _gegenbauer,
-    "genlaguerre": _genlaguerre,
+    "chebyt": lambda n, x: _recurred(n, x, x, lambda k, p, q: 2 * x * p - q),
+    "hermite": lambda n, x: _recurred(n, x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q),
+    "hermitenorm": lambda n, x: _recurred(n, x, x, lambda k, p, q: x * p - k * q),
+    "gegenbauer": lambda n, a, x: _recurred(
+        n, x, 2 * arb(a) * x, lambda k, p, q: (2 * (k + arb(a)) * x * p - (k + 2 * arb(a) - 1) * q) / (k + 1)),
+    "genlaguerre": lambda n, a, x: _recurred(
+        n, x, 1 + arb(a) - x, lambda k, p, q: ((2 * k + 1 + arb(a) - x) * p - (k + arb(a)) * q) / (k + 1)),
 }  # fmt: skip

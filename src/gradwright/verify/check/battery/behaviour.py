@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import advised, error, failed, passed, skipped
 from gradwright.verify.check.lab import Lab, Run, close
 from gradwright.verify.check.records import Finding, Outcome
-from gradwright.verify.numeric.streams import Streams
+from gradwright.verify.numeric.streams import Streams, kept_between_calls
 
 
 def runs(lab: Lab) -> Finding:
@@ -199,14 +198,10 @@ def _disturbed(lab: Lab, sentence: str) -> Finding:
 
 
 def state(lab: Lab) -> dict[str, str]:
-    """What forward and backward may keep between calls: values on the class, and globals that they name."""
+    """What forward and backward may keep between calls: values on the class, and what their code names."""
     function = lab.subject.function
     if function is None:
         return {}
-    found = {f"{function.__name__}.{k}": v for k, v in vars(function).items() if not k.startswith("_")}
-    for part in ("forward", "backward", "setup_context"):
-        code = getattr(inspect.unwrap(getattr(function, part)), "__code__", None)
-        known = getattr(inspect.unwrap(getattr(function, part)), "__globals__", {})
-        found |= {n: known[n] for n in (code.co_names if code else ()) if n in known}
     kinds = (int, float, list, dict, set, np.ndarray, lab.T.Tensor, type(None))
-    return {k: f"{id(v)} {v!r}" for k, v in found.items() if isinstance(v, kinds)}
+    parts = [getattr(function, part) for part in ("forward", "backward", "setup_context")]
+    return {k: f"{id(v)} {v!r}" for k, v in kept_between_calls(parts, function, kinds).items()}

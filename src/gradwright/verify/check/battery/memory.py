@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import warnings
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 from gradwright.base.errors import CapturedTensor
+from gradwright.function.contract.reached import named
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, passed
 from gradwright.verify.check.lab import Lab
@@ -58,7 +57,8 @@ def captured_tensors(lab: Lab) -> Finding:
     """Forward uses no tensor that requires grad but those it is given: it would silently get no gradient."""
     function = lab.subject.function
     for part in ("forward", "setup_context") if function is not None else ():
-        for name, t in _outside(inspect.unwrap(getattr(function, part)), function):
+        for spot in named(getattr(function, part)):
+            t, name = spot.get(), spot.name
             if isinstance(t, lab.T.Tensor) and t.requires_grad:
                 short = name.rpartition(".")[2]
                 return failed("captured tensor", f"{part} uses `{name}`, which requires grad but is no argument: it "
@@ -73,16 +73,3 @@ def captured_tensors(lab: Lab) -> Finding:
                           "gradient; or use its detach(), if it is a constant",
                           (w.lineno,) if w.filename == lab.subject.file else ())
     return passed()
-
-
-def _outside(code: Any, function: Any) -> Iterator[tuple[str, Any]]:
-    """The globals, closed-over variables and attributes of the class that a function names."""
-    if not inspect.isfunction(code):
-        return
-    known = inspect.getclosurevars(code)
-    yield from known.nonlocals.items()
-    for name, value in known.globals.items():
-        yield name, value
-        for attribute in code.__code__.co_names:
-            if attribute in getattr(value, "__dict__", {}) and not inspect.ismodule(value):
-                yield f"{name}.{attribute}", vars(value)[attribute]
