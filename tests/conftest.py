@@ -33,7 +33,7 @@ if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
 os.environ.setdefault("NPROC", "264")  # as gradwright does where it starts JAX: a test may start it before
 
-settings.register_profile("dev", deadline=None)
+settings.register_profile("dev", deadline=None, max_examples=20)  # a fifth of what CI tries
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 

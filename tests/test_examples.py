@@ -23,6 +23,8 @@ import numpy as np
 import pytest
 from scipy import optimize, signal, special, stats
 
+from tests.programs import run
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TRAINING = ["char_model", "digits_convnet", "digits_mlp", "ode_fit"]
 IN_CPP = ["fused_activation", "lltm"]
@@ -35,9 +37,8 @@ def output(name: str) -> str:
     """What the example prints; those that train do so for a few seconds only."""
     if name == "fortran_tridiagonal":
         gfortran()
-    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *(["--quick"] if name in TRAINING else [])]
-    one = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=FOLDER, env=one)
+    quick = ["--quick"] if name in TRAINING else []
+    done = run(EXAMPLES / f"{name}.py", *quick, cwd=FOLDER, imports="gradwright.verify.check")
     assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -8,11 +8,11 @@ import functools
 import importlib.util
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import run
 
 PROGRAMS = Path(__file__).parent / "seed_programs"
 RUNS = [("custom_exp",), ("legendre",), ("legendre", "float64"), ("linear_function",),
@@ -22,16 +22,15 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)")
 
 
 @functools.cache
-def run(runner: tuple[str, ...], name: str, *args: str) -> str:
-    """What the program prints, run by `python *runner`."""
-    command = [sys.executable, *runner, str(PROGRAMS / f"{name}.py"), *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+def printed(imports: str, program: Path, *args: str) -> str:
+    """What the program prints where ``imports`` are there already."""
+    done = run(program, *args, imports=imports)
+    assert done.returncode == 0, f"{program} {args}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 def on_gradwright(name: str, *args: str) -> str:
-    return run(("-m", "gradwright", "run"), name, *args)
+    return printed("gradwright.cli", PROGRAMS / f"{name}.py", *args)
 
 
 def numbers(text: str) -> list[float]:
@@ -61,42 +60,34 @@ LEGENDRE = {  # losses at steps 0, 100, 500, 1000 and 1900; b; d; the last loss
 }
 
 
-@pytest.mark.parametrize(("args", "dtype", "rel", "near_zero"), [
+PRECISIONS = pytest.mark.parametrize(("args", "dtype", "rel", "near_zero"), [
     ((), "float32", 1e-5, 1e-6),
     (("float64",), "float64", 1e-12, 1e-14),
 ])
+
+
+@PRECISIONS
 def test_legendre(args, dtype, rel, near_zero):
     fits(on_gradwright("legendre", *args), dtype, rel, near_zero)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed: not run on its devices")
-@pytest.mark.parametrize(("args", "dtype", "rel", "near_zero"), [
-    ((), "float32", 1e-5, 1e-6),
-    (("float64",), "float64", 1e-12, 1e-14),
-])
-def test_legendre_on_a_device_of_jax(tmp_path, args, dtype, rel, near_zero):
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@PRECISIONS
+def test_legendre_on_a_device_of_jax(tmp_path, args, dtype, rel, near_zero, compiled):
     text = (PROGRAMS / "legendre.py").read_text()
-    assert text.count("device = torch.device('cpu')") == 1
+    assert text.count("torch.device('cpu')") == 1
+    text = text.replace("torch.device('cpu')", "torch.device('jax:0')")
+    if compiled:
+        before, loop, rest = text.partition("for i in range(2000):\n")
+        body, told, after = rest.partition("    if i % 100 == 0:\n")
+        assert loop
+        assert told
+        step = f"@torch.compile(fullgraph=True)\ndef step():\n    global a, b, c, d\n{body}    return loss\n\n\n"
+        text = f"{before}{step}{loop}    loss = step()\n\n{told}{after}"
     program = tmp_path / "legendre.py"
-    program.write_text(text.replace("device = torch.device('cpu')", "device = torch.device('jax:0')"))
-    fits(run(("-m", "gradwright", "run"), str(program.with_suffix("")), *args), dtype, rel, near_zero)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed: not run on its devices")
-@pytest.mark.parametrize(("args", "dtype", "rel", "near_zero"), [
-    ((), "float32", 1e-5, 1e-6),
-    (("float64",), "float64", 1e-12, 1e-14),
-])
-def test_legendre_compiled_on_a_device_of_jax(tmp_path, args, dtype, rel, near_zero):
-    text = (PROGRAMS / "legendre.py").read_text().replace("torch.device('cpu')", "torch.device('jax:0')")
-    before, loop, rest = text.partition("for i in range(2000):\n")
-    body, told, after = rest.partition("    if i % 100 == 0:\n")
-    assert loop
-    assert told
-    step = f"@torch.compile(fullgraph=True)\ndef step():\n    global a, b, c, d\n{body}    return loss\n\n\n"
-    program = tmp_path / "legendre.py"
-    program.write_text(f"{before}{step}{loop}    loss = step()\n\n{told}{after}")
-    fits(run(("-m", "gradwright", "run"), str(program.with_suffix("")), *args), dtype, rel, near_zero)
+    program.write_text(text)
+    fits(printed("gradwright.cli jax", program, *args), dtype, rel, near_zero)
 
 
 def fits(text, dtype, rel, near_zero):
@@ -237,7 +228,7 @@ def same_number(ours: str, theirs: str, tolerance: float, drawn: bool) -> bool:
 @pytest.mark.parametrize("program", RUNS, ids="-".join)
 def test_prints_what_pytorch_prints(program):
     ours = [line for line in mask(on_gradwright(*program)).splitlines() if not line.startswith("worst:")]  # ours alone
-    theirs = mask(run((), *program)).splitlines()
+    theirs = mask(printed("torch sympy", PROGRAMS / f"{program[0]}.py", *program[1:])).splitlines()
     assert len(ours) == len(theirs)
     tolerance = 1e-12 if "float64" in program else 1e-5
     for lines in zip(ours, theirs, strict=True):

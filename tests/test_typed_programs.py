@@ -8,65 +8,56 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import gradwright
 
+ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(__file__).parent / "typed_programs"
 SOURCE = Path(gradwright.__file__).parents[1]
 MISTAKES = PROGRAMS / "mistakes.py"
 PLANTED = {n for n, line in enumerate(MISTAKES.read_text().splitlines(), 1) if "# mistake" in line}
-RIGHT = [path for path in sorted(PROGRAMS.glob("*.py")) if path != MISTAKES]
+ALL = sorted(PROGRAMS.glob("*.py"))
+RIGHT = [path for path in ALL if path != MISTAKES]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("mypy")
-
-
-def mypy(path: Path, cache: Path) -> dict[int, str]:
+def mypy() -> dict[Path, dict[int, str]]:
     found = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--allow-untyped-defs", "--config-file=", "--no-error-summary",
-         "--cache-dir", cache, path],
-        capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(SOURCE)},
+         "--cache-dir", ROOT / ".mypy_cache/typed_programs", *ALL],
+        capture_output=True, text=True, cwd=PROGRAMS, env={**os.environ, "MYPYPATH": str(SOURCE)},
     )  # fmt: skip
     assert not found.stderr
     errors = [line for line in found.stdout.splitlines() if ": error: " in line]
-    places = [re.match(rf"(?:.*/)?{re.escape(path.name)}:(\d+): error: (.*)", line) for line in errors]
+    places = [re.match(r"(.*\.py):(\d+): error: (.*)", line) for line in errors]
     assert all(places), errors
-    return {int(m[1]): m[2] for m in places if m}
+    return by_program((PROGRAMS / m[1], int(m[2]), m[3]) for m in places if m)
 
 
-def pyright(path: Path) -> dict[int, str]:
+def pyright() -> dict[Path, dict[int, str]]:
     found = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, path],
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, *ALL],
         capture_output=True, text=True, cwd=PROGRAMS, env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )  # fmt: skip
     reports = json.loads(found.stdout)["generalDiagnostics"]
-    return {d["range"]["start"]["line"] + 1: d["message"] for d in reports if d["severity"] == "error"}
+    return by_program((Path(d["file"]), d["range"]["start"]["line"] + 1, d["message"])
+                      for d in reports if d["severity"] == "error")  # fmt: skip
 
 
-needs_pyright = pytest.mark.skipif(find_spec("pyright") is None, reason="pyright is not installed")
+def by_program(errors: Iterable[tuple[Path, int, str]]) -> dict[Path, dict[int, str]]:
+    """The errors of each program, and of whatever else has some, by their lines."""
+    found: dict[Path, dict[int, str]] = {path: {} for path in ALL}
+    for path, line, message in errors:
+        found.setdefault(path, {})[line] = message
+    return found
 
 
-@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
-def test_mypy_has_no_complaint_of_right_programs(path, cache):
-    assert mypy(path, cache) == {}
-
-
-@needs_pyright
-@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
-def test_pyright_has_no_complaint_of_right_programs(path):
-    assert pyright(path) == {}
-
-
-def test_mypy_finds_every_mistake(cache):
-    assert mypy(MISTAKES, cache).keys() == PLANTED
-
-
-@needs_pyright
-def test_pyright_finds_every_mistake():
-    assert pyright(MISTAKES).keys() == PLANTED
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_every_mistake_is_found_and_right_programs_have_no_complaint(checker):
+    pytest.importorskip(checker.__name__, reason=f"{checker.__name__} is not installed")
+    found = checker()
+    assert found.pop(MISTAKES).keys() == PLANTED
+    assert found == {path: {} for path in RIGHT}

@@ -2,43 +2,29 @@
 
 import functools
 import re
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from tests.programs import run
+
 SCRIPTS = sorted((Path(__file__).parent / "training_scripts").glob("*.py"))
 NUMBER = re.compile(r"-?\d+\.\d+")
 
-# Runs all scripts one after the other: to start a process for each would take longer than they do.
-DRIVER = """
-import runpy, sys
-import torch
-for script in sys.argv[1:]:
-    print("#", script, flush=True)
-    sys.argv = [script]
-    runpy.run_path(script, run_name="__main__")
-"""
-
 
 @functools.cache
-def printed(*command: str) -> dict[str, str]:
-    """What each script prints, run by this command."""
+def printed(script: Path, imports: str = "gradwright.cli") -> str:
+    """What a script prints where ``imports`` are there already."""
     with tempfile.TemporaryDirectory() as folder:
-        driver = Path(folder, "driver.py")
-        driver.write_text(DRIVER)
-        call = [sys.executable, *command, str(driver), *map(str, SCRIPTS)]
-        done = subprocess.run(call, capture_output=True, text=True, timeout=300, cwd=folder)
+        done = run(script, cwd=folder, imports=imports)
     assert done.returncode == 0, done.stdout + done.stderr
-    parts = re.split(r"^# (.*)\n", done.stdout, flags=re.MULTILINE)[1:]
-    return dict(zip(parts[::2], parts[1::2], strict=True))
+    return done.stdout
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_prints_the_same_as_on_pytorch(script, torch):
-    ours, theirs = printed("-m", "gradwright", "run")[str(script)], printed()[str(script)]
+    ours, theirs = printed(script), printed(script, "torch sympy")
     assert NUMBER.sub("number", ours) == NUMBER.sub("number", theirs)
     numbers = [[float(n) for n in NUMBER.findall(text)] for text in (ours, theirs)]
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-2, abs=2e-3)
@@ -55,7 +41,7 @@ def test_prints_the_same_as_on_pytorch(script, torch):
     ("transformer_classifier", r"accuracy 0\.8"),
 ])
 def test_learns_what_it_is_to_learn(name, said):
-    text, = (text for script, text in printed("-m", "gradwright", "run").items() if Path(script).stem == name)
+    text = printed(Path(__file__).parent / "training_scripts" / f"{name}.py")
     assert re.search(said, text), text
 
 

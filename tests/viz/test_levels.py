@@ -56,8 +56,17 @@ def ways(whole: Group) -> dict[int, list[Group]]:
 
 
 @given(graphs())
-def test_every_node_is_in_one_group_and_every_edge_can_be_followed(graph: Graph) -> None:
+def test_groups_of_any_graph(graph: Graph) -> None:
     whole = levels(graph)
+    every_node_is_in_one_group_and_every_edge_can_be_followed(graph, whole)
+    inner = {e.source for e in graph.edges}
+    for group in whole.walk():
+        lines_go_up_layer_by_layer_between_things_that_stand_apart(group)
+        assert sum(not isinstance(m, int) or m in inner for m in group.members) <= MOST, "too large to be looked at"
+        assert group.kind == "graph" or len(group.members) > 1
+
+
+def every_node_is_in_one_group_and_every_edge_can_be_followed(graph: Graph, whole: Group) -> None:
     home = ways(whole)
     assert sorted(home) == [n.id for n in graph.nodes]
     counted = 0
@@ -76,28 +85,18 @@ def test_every_node_is_in_one_group_and_every_edge_can_be_followed(graph: Graph)
     assert counted == sum(s.count for g in whole.walk() for s in g.segments)
 
 
-@given(graphs())
-def test_lines_go_up_layer_by_layer_between_things_that_stand_apart(graph: Graph) -> None:
-    for group in levels(graph).walk():
-        at = {rim: len(group.members) + k for k, rim in enumerate(group.rims)}
-        assert len(group.places) == len(group.members) + len(at)
-        for s in group.segments:
-            (_, low), (_, high) = (group.places[at.get(end, end)] for end in (s.lower, s.upper))
-            assert high - low == len(s.bends) + 1
-        if TOP in at:
-            assert group.places[at[TOP]][1] > max(layer for _, layer in group.places[: len(group.members)])
-        layers: dict[int, list[float]] = {}
-        for x, layer in group.places:
-            layers.setdefault(layer, []).append(x)
-        assert all(b - a > 0.99 for row in map(sorted, layers.values()) for a, b in pairwise(row))
-
-
-@given(graphs())
-def test_no_group_is_too_large_to_be_looked_at(graph: Graph) -> None:
-    inner = {e.source for e in graph.edges}
-    for group in levels(graph).walk():
-        assert sum(not isinstance(m, int) or m in inner for m in group.members) <= MOST
-        assert group.kind == "graph" or len(group.members) > 1
+def lines_go_up_layer_by_layer_between_things_that_stand_apart(group: Group) -> None:
+    at = {rim: len(group.members) + k for k, rim in enumerate(group.rims)}
+    assert len(group.places) == len(group.members) + len(at)
+    for s in group.segments:
+        (_, low), (_, high) = (group.places[at.get(end, end)] for end in (s.lower, s.upper))
+        assert high - low == len(s.bends) + 1
+    if TOP in at:
+        assert group.places[at[TOP]][1] > max(layer for _, layer in group.places[: len(group.members)])
+    layers: dict[int, list[float]] = {}
+    for x, layer in group.places:
+        layers.setdefault(layer, []).append(x)
+    assert all(b - a > 0.99 for row in map(sorted, layers.values()) for a, b in pairwise(row))
 
 
 def test_modules_are_groups_one_for_each_call() -> None:

@@ -54,6 +54,8 @@ from gradwright.function.ctx import BackwardNode
 
 _SAY_SO = frozenset({"cholesky", "inv", "solve"})
 """Operations whose NaN says that there is no result: `LinAlgError`, or ``info`` of cholesky_ex and its like, tells."""
+_OF_USERS = (TensorBase, list, tuple)
+"""What inputs of Functions and hooks are, which may write them in place."""
 _running: ContextVar[Node | None] = ContextVar("the node that runs backward", default=None)
 
 
@@ -110,15 +112,6 @@ def _holds(values: Iterable[Any]) -> tuple[bool, bool]:
     return nan, inf
 
 
-def _either(a: tuple[bool, bool], b: tuple[bool, bool]) -> tuple[bool, bool]:
-    return a[0] or b[0], a[1] or b[1]
-
-
-def _is_users(value: Any) -> bool:
-    """Whether an input went to a Function or a hook, which may write it in place."""
-    return isinstance(value, (TensorBase, list, tuple))
-
-
 class _Found(NamedTuple):
     """What was made: nan or inf, in which result, and where in it."""
 
@@ -162,9 +155,9 @@ class Anomaly(Watch):
         node = _running.get()
         if not self.check_nan or name in _SAY_SO or not (node is None or isinstance(node, BackwardNode)):
             return call()  # a declared derivative is not looked into
-        before = _holds(filter(_is_users, inputs))
+        before = _holds(v for v in inputs if isinstance(v, _OF_USERS))
         result = call()
-        found = self._made([result], lambda: _either(before, _holds(v for v in inputs if not _is_users(v))))
+        found = self._made([result], lambda: _holds(v for v in inputs if not isinstance(v, _OF_USERS)), before)
         if found is None:
             return result
         given = {f"input {k}": Range.of(a) for k, v in enumerate(inputs) for a in _arrays([v])}
@@ -197,18 +190,17 @@ class Anomaly(Watch):
         head = f"Function '{name}' returned {found.what} values in its {output}th output."
         raise _error(head, name, found._replace(output=output), given, node, "backward run")
 
-    def _made(self, results: Iterable[Any], held: Callable[[], tuple[bool, bool]]) -> _Found | None:
-        """The first NaN or infinity in results that what was held before does not explain."""
+    def _made(self, results: Iterable[Any], held: Callable[[], tuple[bool, bool]],
+              before: tuple[bool, bool] = (False, False)) -> _Found | None:  # fmt: skip
+        """The first NaN or infinity in results that what was held, or before, does not explain."""
         results = list(results)
         nan, inf = _holds(results)
         if not (nan or (inf and self.check_inf)):
             return None
-        had_nan, had_inf = held()
+        had_nan, had_inf = (a or b for a, b in zip(held(), before, strict=True))
         if nan and not had_nan:
             return _first("nan", results)
-        if inf and self.check_inf and not (had_inf or had_nan):
-            return _first("inf", results)
-        return None
+        return _first("inf", results) if inf and self.check_inf and not (had_inf or had_nan) else None
 
 
 def _first(what: str, results: Sequence[Any]) -> _Found:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradwright.viz.records import Graph, GraphNode, Saved
+from gradwright.viz.records import Graph, GraphNode, Saved, held
 
 PERIOD = 12
 """So many operations may be what repeats along a chain."""
@@ -262,20 +262,13 @@ def _group(k: int, members: list[GraphNode], name: str | None) -> GraphNode:
     first = members[0]
     if len(members) == 1:
         return replace(first, id=k)
-    held: dict[Any, int] = {}
-    values = 0
-    for node in members:
-        for s in node.saved:
-            values += _many(node, s)
-            key = (node.id, s.name) if s.memory is None else s.memory
-            held[key] = max(held.get(key, 0), s.nbytes)
-    count = sum(n.count for n in members)
+    values = sum(_many(n, s) for n in members for s in n.saved)
     changed = any(s.changed for n in members for s in n.saved)
     reasons = dict.fromkeys(n.reason for n in members if n.reason)  # of declared surrogates
     return replace(
-        first, id=k, kind="group", name=name or _common(members), count=count, label=None, formula=None,
-        reason="; ".join(reasons) or None,
-        saved=(Saved(f"{values:,} values", nbytes=sum(held.values()), changed=changed),) if values else (),
+        first, id=k, kind="group", name=name or _common(members), count=sum(n.count for n in members),
+        label=None, formula=None, reason="; ".join(reasons) or None,
+        saved=(Saved(f"{values:,} values", nbytes=held(members), changed=changed),) if values else (),
         freed=any(n.freed for n in members),
         place=first.place if all(n.place == first.place for n in members) else None,
         module=first.module if all(n.module == first.module for n in members) else name or None,

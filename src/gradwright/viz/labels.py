@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradwright.base.errors import size
 from gradwright.debug.profiler.table import in_bytes
-from gradwright.viz.records import Graph, GraphNode
+from gradwright.viz.records import Graph, GraphNode, held
 
 COLOURS = {
     "accumulate": ("#1f6f8b", "#e3f0f4", "#6cb8d6", "#1b333d"),
@@ -50,8 +50,8 @@ def remarks(node: GraphNode) -> Iterator[str]:
         yield "a saved value was changed in place"
     if node.freed:
         yield "freed"
-    elif held := sum({s.memory: s.nbytes for s in node.saved}.values()):
-        yield f"saves {in_bytes(held)}"
+    elif kept := held([node]):
+        yield f"saves {in_bytes(kept)}"
     if place and not node.reason:
         yield place
     if node.gradient is not None:
@@ -66,8 +66,8 @@ def about(graph: Graph) -> str:
     """How large a graph is, in a sentence."""
     whole = graph.whole or graph.stats
     folded = f", folded to {len(graph.nodes):,}" if whole.nodes != len(graph.nodes) else ""
-    held = f"{in_bytes(whole.saved_bytes)} saved" if whole.saved_bytes else "nothing saved"
-    return f"{count(whole.nodes)}{folded}, depth {whole.depth:,}, {held}"
+    saved = f"{in_bytes(whole.saved_bytes)} saved" if whole.saved_bytes else "nothing saved"
+    return f"{count(whole.nodes)}{folded}, depth {whole.depth:,}, {saved}"
 
 
 def count(nodes: int) -> str:

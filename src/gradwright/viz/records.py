@@ -160,15 +160,10 @@ class Graph:
     @cached_property
     def stats(self) -> Stats:
         """How large it is. A group counts as the nodes it stands for, and as one on the way."""
-        held: dict[Any, int] = {}
-        for node in self.nodes:
-            for s in node.saved:
-                key = (node.id, s.name) if s.memory is None else s.memory
-                held[key] = max(held.get(key, 0), s.nbytes)
         depths = [1] * len(self.nodes)
         for e in self.edges:
             depths[e.target] = max(depths[e.target], depths[e.source] + 1)
-        return Stats(sum(n.count for n in self.nodes), len(self.edges), sum(held.values()), max(depths, default=0))
+        return Stats(sum(n.count for n in self.nodes), len(self.edges), held(self.nodes), max(depths, default=0))
 
     def as_dict(self) -> dict[str, Any]:
         """The records as dictionaries, lists, strings and numbers; what is as by default is left out of a node."""
@@ -236,6 +231,16 @@ class Graph:
 
 _SUFFIXES = {".txt": "text", ".json": "json", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".svg": "svg",
              ".html": "html"}  # fmt: skip
+
+
+def held(nodes: Iterable[GraphNode]) -> int:
+    """The bytes that nodes keep, those of one memory once."""
+    found: dict[Any, int] = {}
+    for node in nodes:
+        for s in node.saved:
+            key = (node.id, s.name) if s.memory is None else s.memory
+            found[key] = max(found.get(key, 0), s.nbytes)
+    return sum(found.values())
 
 
 def _plain(record: Any) -> Any:

@@ -6,7 +6,7 @@ A tensor is a node of its own where it was asked for (green), is the base of a v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.base.errors import kind
@@ -19,7 +19,7 @@ from gradwright.engine.source_line import warn
 from gradwright.function.ctx import BackwardNode
 from gradwright.ops.index import write_view
 from gradwright.viz.saved import called
-from gradwright.viz.walk import alone
+from gradwright.viz.walk import alone, named
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
@@ -37,7 +37,7 @@ def make_dot(var: Tensor | Sequence[Tensor], params: Params = None, show_attrs: 
 
     Args:
         var: a tensor, or several in a tuple or list.
-        params: names of tensors: a dictionary, or a module.
+        params: names of tensors: a dictionary, pairs, or a module.
         show_attrs: write beside an operation what it keeps that is no tensor.
         show_saved: draw the tensors that operations keep, too, and not only those that Functions do.
         max_attr_chars: so many characters of each such value.
@@ -59,8 +59,9 @@ def make_dot(var: Tensor | Sequence[Tensor], params: Params = None, show_attrs: 
             'make_dot needs the package graphviz: pip install graphviz. Without it there is '
             "gradwright.viz.graph(...).dot()", name=e.name
         ) from None  # fmt: skip
+    names = {_of(t).key: name for name, t in named(params, "make_dot")}
     dot = Digraph(node_attr=_NODE, graph_attr={"size": "12,12"})
-    drawing = _Drawing(dot, _names(params), show_attrs, show_saved, max(max_attr_chars, 3))
+    drawing = _Drawing(dot, names, show_attrs, show_saved, max(max_attr_chars, 3))
     tensors = var if isinstance(var, (tuple, list)) else (var,)
     for t in tensors:
         if not isinstance(t, TensorBase):
@@ -72,20 +73,6 @@ def make_dot(var: Tensor | Sequence[Tensor], params: Params = None, show_attrs: 
     size = max(12, len(dot.body) * _ROW)
     dot.graph_attr.update(size=f"{size},{size}")
     return dot
-
-
-def _names(params: Any) -> dict[Any, str]:
-    """The names of tensors, by their identities."""
-    if params is None:
-        return {}
-    if hasattr(params, "named_parameters"):
-        params = dict(params.named_parameters())
-    if not isinstance(params, Mapping):
-        raise TypeError(f"make_dot: params must be a dictionary of tensors, or a module, but got {kind(params)}")
-    for name, t in params.items():
-        if not isinstance(t, TensorBase):
-            raise TypeError(f"make_dot: params names tensors, but {name!r} is {kind(t)}")
-    return {_of(t).key: str(name) for name, t in params.items()}
 
 
 class _Drawn(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base.errors import kind
@@ -62,7 +62,7 @@ def graph(tensors: Tensor | Sequence[Tensor], params: Params = None, saved: bool
 
 def walked(tensors: Any, params: Params = None, saved: bool = True) -> tuple[Graph, dict[Node, int], list[Any]]:
     """The graph of tensors as `graph` has it, the ids of their nodes, and the tensors, one for each of its roots."""
-    names = _names(params)
+    names = {t._node: name for name, t in named(params, "graph") if t._node is not None}
     roots = _roots(tensors)
     walk = _Walk(roots, names, saved)
     return walk.graph(), walk.ids, [t for _, t in roots]
@@ -86,26 +86,23 @@ def _roots(tensors: Any) -> list[tuple[str | None, Any]]:
     return list(found.values())
 
 
-def _names(params: Any) -> dict[Node, str]:
-    """The names of tensors by their nodes."""
+def named(params: Any, caller: str) -> Iterator[tuple[str, Any]]:
+    """The tensors that ``params`` names, with their names. TypeError, by ``caller``, for something else."""
     if params is None:
-        return {}
+        return
     if hasattr(params, "named_parameters"):
         params = params.named_parameters()
     elif isinstance(params, Mapping):
         params = params.items()
     pairs = list(params) if isinstance(params, Iterable) and not isinstance(params, TensorBase) else [None]
-    found = {}
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError("graph: params must be a dictionary of tensors, pairs of a name and a tensor, or a module, "
-                            f"but got {kind(params if pair is None else pair)}")  # fmt: skip
+            raise TypeError(f"{caller}: params must be a dictionary of tensors, pairs of a name and a tensor, or a "
+                            f"module, but got {kind(params if pair is None else pair)}")  # fmt: skip
         name, t = pair
         if not isinstance(t, TensorBase):
-            raise TypeError(f"graph: params names tensors, but {name!r} is {kind(t)}")
-        if t._node is not None:
-            found[t._node] = str(name)
-    return found
+            raise TypeError(f"{caller}: params names tensors, but {name!r} is {kind(t)}")
+        yield str(name), t
 
 
 class _Walk:
