@@ -19,7 +19,7 @@ from gradwright.compilation import kept
 from gradwright.compilation.trace.record import Input, Record
 from gradwright.compilation.trace.state import hooks_of, look, outside
 from gradwright.compilation.trace.units import place
-from gradwright.compilation.watch.guards import FAULTS, Guard, Source, compiled_guards, is_atom, same, same_array
+from gradwright.compilation.watch.guards import Guard, compiled_guards, is_atom, same, same_array
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import laid, rebind
 from gradwright.engine.node import AccumulateGrad
@@ -360,21 +360,8 @@ def _same_as(value: Any) -> Callable[[Any], bool]:
 
 def tensors_of(guards: Sequence[Guard]) -> dict[int, Any]:
     """The tensors that guards are about: found, asked for, used as keys, or of which something was read."""
-    found: dict[int, Any] = {}
-    for guard in guards:
-        values = guard.value if isinstance(guard.value, tuple) else (guard.value,)
-        for first in (guard.source, *(v for v in values if isinstance(v, Source))):
-            source: Source | None = first
-            while source is not None:
-                for one in (source, source.key):
-                    try:
-                        value = one.get() if isinstance(one, Source) else None
-                    except FAULTS:
-                        continue
-                    if isinstance(value, TensorBase):
-                        found[id(value)] = value
-                source = source.parent
-    return found
+    found = (source.now() for guard in guards for source in guard.sources())
+    return {id(value): value for value in found if isinstance(value, TensorBase)}
 
 
 def up_to_date(t: Any) -> Any:

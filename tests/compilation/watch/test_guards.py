@@ -9,7 +9,22 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.compilation.watch.guards import Guard, Source, compiled_guards, is_atom, same, same_array, weakly
+from gradwright.compilation.watch import guards
+from gradwright.compilation.watch.guards import (
+    ATTRIBUTE,
+    CONTENT,
+    EQUAL,
+    ITEM,
+    ITEM_OF,
+    VARS,
+    Guard,
+    Source,
+    compiled_guards,
+    is_atom,
+    same,
+    same_array,
+    weakly,
+)
 
 
 class Mode(enum.Enum):
@@ -66,28 +81,28 @@ def cell(value: Any) -> Any:
 
 
 def in_dict(held, key, value) -> Guard:
-    return Guard(Source(Source.of(held), "[]", key), "equal", value, str(key), "global", None)
+    return Guard(Source(Source.of(held), ITEM, key), EQUAL, value, str(key), "global", None)
 
 
 def test_a_guard_holds_until_the_value_is_another():
     held = {"k": 2.0, "on": True, "none": None}
-    guards = [in_dict(held, key, value) for key, value in held.items()]
-    check = compiled_guards(guards)
+    asked = [in_dict(held, key, value) for key, value in held.items()]
+    check = compiled_guards(asked)
     assert check() is None
     held["k"] = 5 / 2 - 0.5
     assert check() is None
     for key, other in (("k", 2), ("on", 1), ("none", 0)):
         before = held[key]
         held[key] = other
-        assert check() is guards[list(held).index(key)]
+        assert check() is asked[list(held).index(key)]
         held[key] = before
     del held["on"]
-    assert check() is guards[1]
+    assert check() is asked[1]
 
 
 def test_a_cell_that_is_empty_is_a_guard_that_fails():
     c = cell(2.0)
-    guard = Guard(Source(Source.of(c), "cell"), "equal", 2.0, "value", "closure", None)
+    guard = Guard(Source(Source.of(c), CONTENT), EQUAL, 2.0, "value", "closure", None)
     check = compiled_guards([guard])
     assert check() is None
     del c.cell_contents
@@ -97,29 +112,30 @@ def test_a_cell_that_is_empty_is_a_guard_that_fails():
 def kinds() -> list[Any]:
     a, b = A, B
     return [
-        ("is", Source.of(a), a, b),
-        ("type", dict, {}, []),
-        ("len", 2, [1, 2], [1]),
-        ("absent", "k", {"l": 1}, {"k": 1}),
-        ("holds", ("k", True), {"k": 1}, {}),
-        ("holds", ("k", False), {}, {"k": 1}),
-        ("holds", (Source.of(a), True), {a: 1}, {b: 1}),
-        ("keys", ("a", "b"), {"a": 1, "b": 2}, {"b": 2, "a": 1}),
-        ("keys", ("a", 1), {"a": 1, 1: 2}, {"a": 1, True: 2}),
-        ("keys", (Source.of(a),), {a: 1}, {b: 1}),
-        ("keys", (), {}, {"a": 1}),
-        ("elements", frozenset({1, "a"}), {1, "a"}, {True, "a"}),
-        ("truth", True, [1], []),
-        ("truth", False, {}, {1: 1}),
-        ("array", np.ones(2), np.ones(2), np.zeros(2)),
-        ("equal", (1, 2.0), (1, 2.0), (1, 2)),
+        (guards.IS, Source.of(a), a, b),
+        (guards.TYPE, dict, {}, []),
+        (guards.LENGTH, 2, [1, 2], [1]),
+        (guards.LACKS, "k", {"l": 1}, {"k": 1}),
+        (guards.HAS, "k", {"k": 1}, {}),
+        (guards.LACKS, "k", {}, {"k": 1}),
+        (guards.HAS, Source.of(a), {a: 1}, {b: 1}),
+        (guards.LACKS, Source.of(a), {b: 1}, {a: 1}),
+        (guards.KEYS, ("a", "b"), {"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        (guards.KEYS, ("a", 1), {"a": 1, 1: 2}, {"a": 1, True: 2}),
+        (guards.KEYS, (Source.of(a),), {a: 1}, {b: 1}),
+        (guards.KEYS, (), {}, {"a": 1}),
+        (guards.ELEMENTS, frozenset({1, "a"}), {1, "a"}, {True, "a"}),
+        (guards.FULL, None, [1], []),
+        (guards.EMPTY, None, {}, {1: 1}),
+        (guards.ARRAY, np.ones(2), np.ones(2), np.zeros(2)),
+        (EQUAL, (1, 2.0), (1, 2.0), (1, 2)),
     ]
 
 
 @pytest.mark.parametrize(("kind", "value", "good", "bad"), kinds())
 def test_every_kind_holds_and_fails(kind, value, good, bad):
     keep = Thing(x=good)
-    guard = Guard(Source(Source.of(keep), ".", "x"), kind, value, "x", "attribute", None)
+    guard = Guard(Source(Source.of(keep), ATTRIBUTE, "x"), kind, value, "x", "attribute", None)
     check = compiled_guards([guard])
     assert check() is None
     assert guard.holds()
@@ -131,23 +147,23 @@ def test_every_kind_holds_and_fails(kind, value, good, bad):
 def test_every_kind_holds_for_what_was_found():
     a = Thing()
     keep = Thing(x=a, d={a: 1})
-    source = Source(Source.of(keep), ".", "x")
-    inside = Source(Source.of(keep), ".", "d")
-    guards = [Guard(source, "is", Source.of(a), "x", "attribute", None),
-              Guard(inside, "keys", (weakly(a),), "d", "", None),
-              Guard(inside, "holds", (weakly(a), True), "d", "", None),
-              Guard(Source(inside, "key", Source.of(a)), "equal", 1, "d[a]", "", None)]  # fmt: skip
-    check = compiled_guards(guards)
+    source = Source(Source.of(keep), ATTRIBUTE, "x")
+    inside = Source(Source.of(keep), ATTRIBUTE, "d")
+    asked = [Guard(source, guards.IS, Source.of(a), "x", "attribute", None),
+              Guard(inside, guards.KEYS, (weakly(a),), "d", "", None),
+              Guard(inside, guards.HAS, weakly(a), "d", "", None),
+              Guard(Source(inside, ITEM_OF, Source.of(a)), EQUAL, 1, "d[a]", "", None)]  # fmt: skip
+    check = compiled_guards(asked)
     assert check() is None
     keep.d[a] = 2
-    assert check() is guards[3]
+    assert check() is asked[3]
     keep.x = Thing()
-    assert check() is guards[0]
+    assert check() is asked[0]
 
 
 def test_objects_are_held_weakly():
     a = Thing(k=1.0)
-    guard = Guard(Source(Source(Source.of(a), "vars"), "[]", "k"), "equal", 1.0, "a.k", "attribute", None)
+    guard = Guard(Source(Source(Source.of(a), VARS), ITEM, "k"), EQUAL, 1.0, "a.k", "attribute", None)
     check = compiled_guards([guard])
     assert check() is None
     gone = weakref.ref(a)
@@ -160,17 +176,17 @@ def test_objects_are_held_weakly():
 
 def test_a_guard_says_what_was_read():
     net = gw.nn.Linear(2, 2)
-    source = Source(Source(Source.of(net), "vars"), "[]", "training")
-    guard = Guard(source, "equal", True, "net.training", "attribute", None)
+    source = Source(Source(Source.of(net), VARS), ITEM, "training")
+    guard = Guard(source, EQUAL, True, "net.training", "attribute", None)
     assert str(guard) == "net.training = True (attribute)"
     assert guard.container is vars(net)
     assert guard.key == "training"
-    assert guard.now() is True
+    assert guard.source.now() is True
     said = {kind: str(Guard(source, kind, value, "x", "here", None)) for kind, value, *_ in kinds()}
-    assert said["truth"] == "x is empty (here)"
-    assert said["len"] == "x has 2 elements (here)"
-    assert said["array"] == "x = array of shape (2,) (here)"
-    assert said["type"] == "x is a dict (here)"
+    assert said[guards.EMPTY] == "x is empty (here)"
+    assert said[guards.LENGTH] == "x has 2 elements (here)"
+    assert said[guards.ARRAY] == "x = array of shape (2,) (here)"
+    assert said[guards.TYPE] == "x is a dict (here)"
 
 
 def test_no_guards_hold():

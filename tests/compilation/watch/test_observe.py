@@ -19,7 +19,7 @@ import pytest
 import gradwright as gw
 import gradwright.nn.functional as F
 from gradwright import nn
-from gradwright.compilation.watch.guards import compiled_guards
+from gradwright.compilation.watch.guards import EQUAL, compiled_guards
 from gradwright.compilation.watch.observe import observed
 from gradwright.utils.checkpoint import checkpoint as ck
 from tests.compilation.watch.seen import quiet
@@ -571,7 +571,7 @@ def test_options_of_optimisers_are_guards_with_their_group():
     step()
     guards = quiet(step).guards
     group = opt.param_groups[0]
-    options = {g.key: g.value for g in guards if g.container is group and g.kind == "equal"}
+    options = {g.key: g.value for g in guards if g.container is group and g.kind is EQUAL}
     assert options["lr"] == 0.1
     assert options["momentum"] == 0.9
     check = compiled_guards([g for g in guards if not (g.container is group and g.key == "lr")])

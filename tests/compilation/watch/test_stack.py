@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import dis
+import sys
 from typing import Any
 
 import pytest
 
 import gradwright as gw
+from gradwright.compilation.watch.stack import SIMPLE, handlers, steps
 from tests.compilation.watch.seen import quiet
 
 w = gw.ones(3, requires_grad=True)
@@ -194,3 +197,38 @@ def texts():
 @pytest.mark.parametrize("name", STEPS)
 def test_control_flow_is_followed(name):
     assert quiet(STEPS[name]).result is not None
+
+
+def example(x):
+    try:
+        for k in range(3):
+            x += k
+    except ValueError as error:
+        raise RuntimeError from error
+    finally:
+        x.done()
+    return [x for _ in x]
+
+
+def test_every_instruction_has_its_step():
+    found = steps(example.__code__)
+    for i in dis.get_instructions(example):
+        if i.opname != "EXTENDED_ARG":
+            assert (found[i.offset].name, found[i.offset].value) == (i.opname, i.argval)
+
+
+def test_an_instruction_with_a_long_argument_begins_before_it():
+    text = "def f(x):\n" + "".join(f"    x.a{k}\n" for k in range(400))
+    scope = {}
+    exec(text, scope)  # noqa: S102 - the text is written here
+    code = scope["f"].__code__
+    long = [i.offset for i in dis.get_instructions(code) if i.opname == "EXTENDED_ARG"]
+    assert long
+    assert all(steps(code)[at].name == steps(code)[at].name for at in long)
+    assert all(steps(code)[at].at > at for at in long)
+
+
+def test_the_exception_table_is_that_of_dis():
+    expected = [(e.start, e.end, e.target, e.depth, e.lasti) for e in dis.Bytecode(example).exception_entries]
+    assert [tuple(h) for h in handlers(example.__code__)] == expected
+    assert expected

@@ -12,7 +12,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import why_none
-from gradwright.compilation.watch.files import OWN, whose
+from gradwright.compilation.watch.libraries import OWN, whose
 from gradwright.engine.apply import binary, unary
 from gradwright.face.methods import exchange as exchanging
 from gradwright.face.methods.subclasses import TorchFunctionMode

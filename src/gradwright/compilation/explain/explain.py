@@ -13,6 +13,7 @@ from gradwright.compilation.entry import Entry
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, INPUT, Node, Program
 from gradwright.compilation.trace.drawing import Draw
 from gradwright.compilation.trace.host import Backward, Forward
+from gradwright.compilation.watch.guards import IS
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
 
@@ -209,7 +210,7 @@ def names_of(entry: Entry) -> list[str]:
     """What the program calls each of the inputs of an entry: by the name that the function's code has for it."""
     called: dict[int, str] = {}
     for guard in entry.guards:
-        if guard.kind == "is" and isinstance(t := guard.now(), TensorBase):
+        if guard.kind is IS and isinstance(t := guard.source.now(), TensorBase):
             called.setdefault(id(t), guard.name)
     found = []
     for source in entry.record.sources:

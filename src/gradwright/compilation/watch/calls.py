@@ -1,4 +1,4 @@
-"""Calls and effects: what a call does beside its result, as far as it is not Python code that is observed itself."""
+"""Calls: what one does beside its result, as far as it is not Python code that is observed itself."""
 
 from __future__ import annotations
 
@@ -7,46 +7,76 @@ import operator
 import sys
 import types
 import weakref
+from abc import ABCMeta, get_cache_token
 from collections import deque
 from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from gradwright.compilation.watch import pure
-from gradwright.compilation.watch.attributes import Attributes
-from gradwright.compilation.watch.effects import UNSEEN, is_plain
-from gradwright.compilation.watch.files import OBSERVED, root, whose
-from gradwright.compilation.watch.guards import MISSING, is_atom
-from gradwright.compilation.watch.libraries import Libraries
+from gradwright.compilation.watch import libraries
+from gradwright.compilation.watch.effects import UNSEEN, Effects, is_plain
+from gradwright.compilation.watch.guards import ATTRIBUTE, CALLED, DERIVED, GOT, MISSING, UNSET_CELL, Way, is_atom
+from gradwright.compilation.watch.libraries import NUMPY, OBSERVED, OWN, STANDARD, is_library, root, whose
 from gradwright.compilation.watch.reads import (
     PENDING,
     UNKNOWN,
+    Reads,
     Unknown,
     has_own_ways,
     is_iterator,
     lookup,
     missing_makes,
 )
-from gradwright.compilation.watch.results import Made, Result
 from gradwright.engine.base import TensorBase
 
 _PARTIAL: Any = functools.partial
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 _BOUND = (BuiltinFunctionType, types.MethodWrapperType)
+_IN_C = (*_BOUND, functools.partial)
 _SUSPENDED = 0x80 | 0x200  # coroutines and asynchronous generators
 
 
-class Calls(Libraries):
+class Made(Unknown):
+    """A function that the call itself has defined."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: Any) -> None:
+        super().__init__(FunctionType)
+        self.code = code
+
+
+class Result:
+    """What is known of what a call will return.
+
+    Attributes:
+        value: it, if that is known.
+        code: the Python code that returns it, if it is that of a function.
+        any: whether whatever Python code is called returns it.
+        instance: the class of which it is a new object.
+        function: the Python function that is called, if it is known.
+    """
+
+    __slots__ = ("any", "code", "function", "instance", "value")
+
+    def __init__(self, value: Any = UNKNOWN, code: Any = None, any: bool = False, instance: Any = None,
+                 function: Any = None) -> None:  # fmt: skip
+        self.value, self.code, self.any, self.instance, self.function = value, code, any, instance, function
+
+
+class Calls:
     """Judges calls.
 
     Attributes:
+        effects: judges what they change.
+        refuse: is given the reason for each refusal.
         generators: generator functions that were called, by the ids of their code.
     """
 
-    def __init__(self, reads: Attributes, refuse: Any) -> None:
-        super().__init__(reads, refuse)
+    def __init__(self, reads: Reads, effects: Effects) -> None:
+        self.reads, self.effects, self.refuse = reads, effects, effects.refuse
         reads.judge = lambda hook: self.given_callables([getattr(hook, "fn", hook)])
         self.generators: dict[int, Any] = {}
 
@@ -79,13 +109,11 @@ class Calls(Libraries):
     def known_partial(self, callee: Any) -> None:
         """The parts of a partial from outside are from outside."""
         if self.reads.is_outside(callee):
-            known = self.reads.known(callee)
             for name in ("func", "args"):
                 value = getattr(callee, name)
                 if not is_atom(value):
-                    self.reads.register(value, self.reads.step(known.source, ".", name), f"{known.name}.{name}")
-            source = self.reads.step(known.source, ".", "keywords")
-            self.reads.register(callee.keywords, source, f"{known.name}.keywords")
+                    self.reads.register_attribute(callee, name, value)
+            self.reads.register_attribute(callee, "keywords", callee.keywords)
             self.reads.content(callee.args)
             self.reads.content(callee.keywords)
 
@@ -110,17 +138,19 @@ class Calls(Libraries):
             return self.python(found, [callee, *args], kwargs)
         package = root(type(callee))
         if type(callee) is weakref.ref and not args:
-            return Result(self.noted(callee, "()", callee()))
+            return Result(self.noted(callee, CALLED, callee()))
         if type(callee) is operator.itemgetter:
             for value in args:
-                self.read(value)
+                self.effects.read(value)
             return Result()
+        if type(callee) is operator.attrgetter and len(args) == 1 and not isinstance(args[0], Unknown):
+            return self.attributes(callee, args[0])
         if package == "numpy":
             name, module = getattr(callee, "__name__", type(callee).__name__), getattr(callee, "__module__", None)
             self.numpy(name, module or "", args, kwargs)
             old = any(isinstance(v, np.ndarray) and self.reads.is_outside(v) for v in (*args, *kwargs.values()))
             for value in (*args, *kwargs.values()):
-                self.read(value)
+                self.effects.read(value)
             return Result(UNKNOWN if old else Unknown(np.ndarray))
         if root(callee) != "gradwright" and package != "gradwright" and not self.is_typing(callee):
             what = getattr(callee, "__qualname__", None) or type(callee).__name__
@@ -129,8 +159,22 @@ class Calls(Libraries):
             self.refuse(f"`{what}` is called, which {why}. Call it outside of the step, or make it a "
                         "gradwright.autograd.Function.")  # fmt: skip
         for value in (*args, *kwargs.values()):
-            self.read(value)
+            self.effects.read(value)
         return Result()
+
+    def attributes(self, callee: Any, value: Any) -> Result:
+        """Attributes are read by an ``operator.attrgetter``; none may be Python code's to find."""
+        found = []
+        for path in callee.__reduce__()[1]:
+            one = value
+            for name in path.split("."):
+                one = self.reads.attribute(one, name)
+                if one is PENDING:
+                    self.refuse(f"the attribute `{name}` is found by compiled code: {UNSEEN}")
+                if one is PENDING or one is MISSING:
+                    return Result()
+            found.append(one)
+        return Result(found[0] if len(found) == 1 else tuple(found))
 
     @staticmethod
     def is_typing(callee: Any) -> bool:
@@ -147,21 +191,21 @@ class Calls(Libraries):
             return Result(UNKNOWN if isinstance(args[0], Unknown) else type(args[0]))
         package = root(callee)
         written = any(isinstance(lookup(callee, name)[0], FunctionType) for name in ("__init__", "__new__"))
-        if callee in pure.TYPES or callee in (np.dtype, np.ndarray) or issubclass(callee, BaseException):
+        if callee in libraries.TYPES or callee in (np.dtype, np.ndarray) or issubclass(callee, BaseException):
             pass
         elif package == "gradwright":
-            if (callee.__module__ or "").startswith(pure.OWN_PACKAGES):
+            if (callee.__module__ or "").startswith(libraries.OWN_PACKAGES):
                 self.refuse(f"gradwright's `{callee.__qualname__}` is made, which acts on more than tensors.")
         elif package == "numpy":
             self.numpy(callee.__name__, callee.__module__, args, kwargs)
         elif package in sys.stdlib_module_names and package != "__main__":
-            if (callee.__module__ or "").partition(".")[0] not in pure.MODULES:
+            if (callee.__module__ or "").partition(".")[0] not in libraries.MODULES:
                 self.refuse(f"`{callee.__module__}.{callee.__qualname__}` is called: {UNSEEN}")
         elif not written and not callee.__flags__ & (1 << 9):
             self.refuse(f"`{callee.__qualname__}` is a class of compiled code: {UNSEEN}")
         if not written or package in ("gradwright", "numpy") or package in sys.stdlib_module_names:
             for value in (*args, *kwargs.values()):
-                self.read(value)
+                self.effects.read(value)
         if callee in (map, filter) or callee.__module__ == "itertools":
             self.given_callables(args)
         known = not any(isinstance(value, Unknown) for value in args) and not kwargs
@@ -181,26 +225,26 @@ class Calls(Libraries):
             return self.of_class(value, name, args, kwargs)
         if name in ("__setattr__", "__delattr__"):
             if args and isinstance(args[0], str):
-                self.set_attribute(value, args[0])
+                self.effects.set_attribute(value, args[0])
             else:
-                self.changes(value, name)
+                self.effects.changes(value, name)
             return Result()
         if type(value) is ContextVar and name == "get" and not args and (found := _tried(value.get, [])) is not UNKNOWN:
-            return Result(self.noted(value, "get", found))
+            return Result(self.noted(value, GOT, found))
         if name == "__getattribute__" and args and isinstance(args[0], str):
             return Result(self.reads.attribute(value, args[0]), any=True)
         for one in (*args, *kwargs.values()):
-            self.read(one)
-        if isinstance(value, (TensorBase, *pure.IMMUTABLE)):
+            self.effects.read(one)
+        if isinstance(value, (TensorBase, *libraries.IMMUTABLE)):
             if isinstance(value, tuple):
-                self.read(value)
+                self.effects.read(value)
             seen = isinstance(value, (str, int, float)) and not kwargs and all(map(is_atom, args))
             if not seen:
                 return Result(Unknown(str if isinstance(value, str) else None))
             return Result(_tried(callee if isinstance(callee, _BOUND) else getattr(value, name, None), args))
         if isinstance(value, dict) and not is_changed_by(value, name):
             return self.of_dict(value, name, args)
-        for kind, readers in pure.READERS.items():
+        for kind, readers in libraries.READERS.items():
             if isinstance(value, kind):
                 self.of_container(value, name, readers, args)
                 return Result()
@@ -208,15 +252,15 @@ class Calls(Libraries):
             self.of_array(value, name, args, kwargs)
         elif isinstance(value, np.ufunc):
             if name == "at":
-                self.changes(args[0] if args else UNKNOWN, f"NumPy's `{value.__name__}.at`")
+                self.effects.changes(args[0] if args else UNKNOWN, f"NumPy's `{value.__name__}.at`")
             self.numpy(name, "", args, kwargs)
         elif name.startswith("__") and name.endswith("__") and not is_iterator(value) and is_plain(value):
-            if name in pure.SPECIAL_CHANGES and name != "__init__":
-                self.changes(value, f"`{name}`")
+            if name in libraries.SPECIAL_CHANGES and name != "__init__":
+                self.effects.changes(value, f"`{name}`")
         elif isinstance(value, types.GeneratorType) or is_iterator(value):
-            self.read(value)
+            self.effects.read(value)
         elif not self.is_pure_object(value):
-            self.refuse(f"`{name}` of {self.name(value)} is called, which is not Python code: {UNSEEN}")
+            self.refuse(f"`{name}` of {self.effects.name(value)} is called, which is not Python code: {UNSEEN}")
         return Result()
 
     @staticmethod
@@ -229,18 +273,18 @@ class Calls(Libraries):
     def of_unknown(self, value: Unknown, name: str, args: list[Any], kwargs: dict[str, Any]) -> Result:
         """A method of a value that cannot be seen."""
         for one in (*args, *kwargs.values()):
-            self.read(one)
-        if name in ("__setattr__", "__delattr__", *pure.SPECIAL_CHANGES):
-            self.changes(value, f"`{name}`")
+            self.effects.read(one)
+        if name in ("__setattr__", "__delattr__", *libraries.SPECIAL_CHANGES):
+            self.effects.changes(value, f"`{name}`")
         return Result()
 
     def of_class(self, value: type, name: str, args: list[Any], kwargs: dict[str, Any]) -> Result:
         """A class method written in C, or ``object.__new__``."""
         for one in (*args, *kwargs.values()):
-            self.read(one)
+            self.effects.read(one)
         if name in ("__setattr__", "__delattr__"):
-            self.set_attribute(value, args[0] if args and isinstance(args[0], str) else "?")
-        elif name not in pure.OF_CLASSES:
+            self.effects.set_attribute(value, args[0] if args and isinstance(args[0], str) else "?")
+        elif name not in libraries.OF_CLASSES:
             self.refuse(f"`{value.__qualname__}.{name}` is called, which is not Python code: {UNSEEN}")
         return Result()
 
@@ -249,7 +293,7 @@ class Calls(Libraries):
         outside = self.reads.is_outside(value)
         if name in ("get", "setdefault", "__getitem__") and args and not isinstance(args[0], Unknown):
             if name == "setdefault" and args[0] not in value and outside:
-                self.changes(value, "setdefault")
+                self.effects.changes(value, "setdefault")
             found = self.reads.item(value, args[0]) if outside else dict.get(value, args[0], MISSING)
             return Result(found if found is not MISSING else args[1] if len(args) > 1 else None)
         if name == "__contains__" and args:
@@ -257,7 +301,7 @@ class Calls(Libraries):
         elif name == "__len__":
             self.reads.length(value)
         elif name != "__init__":
-            self.read(value)
+            self.effects.read(value)
         return Result()
 
     def of_container(self, value: Any, name: str, readers: frozenset[str], args: list[Any]) -> None:
@@ -265,17 +309,17 @@ class Calls(Libraries):
         special = name.startswith("__")
         if name == "__len__":
             self.reads.length(value)
-        elif name in readers or (special and name not in pure.SPECIAL_CHANGES):
-            self.read(value)
+        elif name in readers or (special and name not in libraries.SPECIAL_CHANGES):
+            self.effects.read(value)
         elif name != "__init__" or not self.reads.is_outside(value) or args:
-            self.changes(value, name)
+            self.effects.changes(value, name)
 
     def of_array(self, value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> None:
         """A method of an array."""
-        if name in pure.ARRAY_EFFECTS:
+        if name in libraries.ARRAY_EFFECTS:
             self.refuse(f"an array is written to a file (`{name}`).")
-        elif name in pure.ARRAY_CHANGES:
-            self.changes(value, f"`{name}`")
+        elif name in libraries.ARRAY_CHANGES:
+            self.effects.changes(value, f"`{name}`")
         self.numpy("", "", args, kwargs)
 
     def builtin(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Result:
@@ -286,7 +330,7 @@ class Calls(Libraries):
             return self.getattr(callee, args)
         if callee in (setattr, delattr) and args:
             how = "set" if callee is setattr else "deleted"
-            self.set_attribute(args[0], args[1] if isinstance(args[1], str) else "?", how)
+            self.effects.set_attribute(args[0], args[1] if isinstance(args[1], str) else "?", how)
             return Result()
         if callee is len and args:
             self.reads.length(args[0])
@@ -298,32 +342,32 @@ class Calls(Libraries):
             self.refuse("`id` of an argument, which may be another one at the next call. Compare tensors by `is`.")
         if callee in (isinstance, issubclass, callable, id):
             self.reads.kind(args[0] if args else None)
-            self.read(args[-1] if args and isinstance(args[-1], tuple) else None)
+            self.effects.read(args[-1] if args and isinstance(args[-1], tuple) else None)
             self.registered(callee, *args)
             return Result(Unknown(bool))
         if callee is next and args and not isinstance(args[0], Unknown):
             if isinstance(lookup(type(args[0]), "__next__")[0], FunctionType):
                 return Result(any=True)
-            self.read(args[0])
+            self.effects.read(args[0])
             return Result(any=isinstance(args[0], types.GeneratorType))
         self.given_callables((*args, *kwargs.values()))
-        if callee in pure.CHANGES_FIRST and args:
-            self.changes(args[0], f"operator.{name}")
+        if callee in libraries.CHANGES_FIRST and args:
+            self.effects.changes(args[0], f"operator.{name}")
         for value in (*args, *kwargs.values()):
-            self.read(value)
+            self.effects.read(value)
         if name == "__build_class__":
             return Result()
         if module.startswith("numpy"):
             self.numpy(name, module, args, kwargs)
-        elif callee not in pure.FUNCTIONS and module != "gradwright" and not module.startswith("gradwright."):
+        elif callee not in libraries.FUNCTIONS and module != "gradwright" and not module.startswith("gradwright."):
             self.refuse(f"`{name if module == 'builtins' else f'{module}.{name}'}` is called: {UNSEEN}")
         if len(args) == 1 and (callee is sum or (callee is iter and isinstance(args[0], (list, tuple, dict, set)))):
             return Result(Unknown(), any=callee is sum)
         if callee is operator.getitem and len(args) == 2:
             return Result(self.subscript(args[0], args[1]), any=True)
-        if not kwargs and args and callee in pure.OF_ATOMS and all(map(is_atom, args)):
+        if not kwargs and args and callee in libraries.OF_ATOMS and all(map(is_atom, args)):
             return Result(_tried(callee, args))
-        if callee in pure.MAY_RETURN_THEIRS:
+        if callee in libraries.MAY_RETURN_THEIRS:
             return Result()
         return Result(Unknown(list) if callee is sorted else Unknown())
 
@@ -339,12 +383,12 @@ class Calls(Libraries):
         """``getattr`` and ``hasattr``."""
         value, name = args[0], args[1]
         if isinstance(value, Unknown):
-            self.changes(value, f"{callee.__name__} of {name!r}")
+            self.effects.changes(value, f"{callee.__name__} of {name!r}")
             return Result()
         if not isinstance(name, str):
             if self.reads.is_outside(value):
-                self.refuse(f"`{callee.__name__}` of {self.name(value)} by a name that cannot be followed. Give that a "
-                            "name first: name = ...; getattr(..., name)")  # fmt: skip
+                self.refuse(f"`{callee.__name__}` of {self.effects.name(value)} by a name that cannot be followed. "
+                            "Give that a name first: name = ...; getattr(..., name)")  # fmt: skip
             return Result(any=True)
         found = self.reads.attribute(value, name)
         if found is MISSING and not isinstance(value, (TensorBase, ModuleType)):
@@ -362,32 +406,163 @@ class Calls(Libraries):
         found, _ = lookup(type(value), "__getitem__")
         if isinstance(found, FunctionType) or isinstance(value, (type, TensorBase)):
             if not isinstance(found, FunctionType) or whose(found.__code__) != OBSERVED:
-                self.read(key)
+                self.effects.read(key)
             return PENDING
         if isinstance(value, (str, bytes, range)) or is_atom(value):
             return _tried(operator.getitem, [value, key]) if is_atom(key) else Unknown()
         if isinstance(value, (dict, list, tuple, deque, types.MappingProxyType)):
             if isinstance(key, (Unknown, slice)):
-                self.read(value)
+                self.effects.read(value)
                 return UNKNOWN
             if not self.reads.is_outside(value):
                 return PENDING if missing_makes(value, key) else _tried(operator.getitem, [value, key])
             if missing_makes(value, key):
-                self.changes(value, f"its element {key!r} is made by asking for it")
+                self.effects.changes(value, f"its element {key!r} is made by asking for it")
                 return UNKNOWN
             got = self.reads.item(value, key)
             return PENDING if got is MISSING else got
         if isinstance(value, (np.ndarray, np.generic)) or type(value).__module__ == "typing":
             return Unknown(np.ndarray) if not self.reads.is_outside(value) else UNKNOWN
         if self.reads.is_outside(value):
-            self.refuse(f"an element of {self.name(value)} is found by compiled code: {UNSEEN}")
+            self.refuse(f"an element of {self.effects.name(value)} is found by compiled code: {UNSEEN}")
         return UNKNOWN
+
+    # -- functions of libraries --
+
+    def library(self, callee: Any, kind: str, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """A function that is not observed."""
+        module, name = callee.__globals__.get("__name__", ""), callee.__name__
+        if kind == STANDARD:
+            self.closure(callee)
+        if kind == STANDARD and module.partition(".")[0] not in libraries.MODULES and not module.startswith("_frozen"):
+            self.refuse(f"`{module}.{callee.__qualname__}` is called: {UNSEEN}")
+        elif kind == NUMPY:
+            self.numpy(name, module, args, kwargs)
+        elif kind == OWN:
+            self.own(module, name, args)
+        for value in (*args, *kwargs.values()):
+            self.effects.read(value)
+            if isinstance(value, _IN_C):
+                self.call(value, [Unknown(None, False)], {})
+
+    def closure(self, function: Any) -> None:
+        """What a function of Python's library shares with its maker is read: so `singledispatch` keeps them."""
+        todo, done = [function], set()
+        while todo:
+            one = todo.pop()
+            one = one.dispatcher if isinstance(one, functools.singledispatchmethod) else one
+            if isinstance(one, (dict, list, set)):
+                self.effects.read(one)
+            elif isinstance(one, FunctionType) and one not in done and whose(one.__code__) == STANDARD:
+                done.add(one)
+                todo += [cell.cell_contents for cell in one.__closure__ or () if cell != UNSET_CELL]
+
+    def noted(self, value: Any, way: Way, found: Any) -> Any:
+        """What a weak reference or a context variable has now."""
+        if not self.reads.is_outside(value):
+            return found
+        known = self.reads.known(value)
+        if way is CALLED and isinstance(found, TensorBase):
+            self.refuse(f"`{known.name}` refers weakly to a tensor, which a program would keep alive: hold the tensor.")
+        return self.reads.note(self.reads.step(known.source, way), found, f"{known.name}()", type(value).__name__)
+
+    def registered(self, asked: Any, one: Any = None, kinds: Any = ()) -> None:
+        """It was asked about abstract classes, with which others can be registered: what they say was read."""
+        cls = one if asked is issubclass else one.type if isinstance(one, Unknown) else type(one)
+        for kind in kinds if isinstance(kinds, tuple) else get_args(kinds) or (kinds,):
+            if isinstance(kind, tuple):
+                self.registered(asked, one, kind)
+            elif isinstance(kind, ABCMeta):
+                try:
+                    answer = issubclass(cls, kind)
+                except TypeError:  # the class is not known, or a protocol says it of instances alone: all are counted
+                    source = self.reads.step(self.reads.known(get_cache_token).source, CALLED)
+                    self.reads.note(source, get_cache_token(), "abc.get_cache_token()", "abstract classes")
+                else:
+                    source = self.reads.step(self.reads.known(kind).source, DERIVED, cls)
+                    said = f"issubclass({cls.__name__}, {kind.__name__})"
+                    self.reads.note(source, answer, said, "abstract class")
+
+    def own(self, module: str, name: str, args: list[Any]) -> None:
+        """A function of gradwright."""
+        if name == "apply" and args and isinstance(args[0], type):
+            self.function(args[0])
+        if name in libraries.OWN_EFFECTS or (module.startswith(libraries.OWN_PACKAGES) and not name.startswith("__")):
+            self.refuse(f"gradwright's `{name}` is called, which acts on more than tensors. Call it outside.")
+        elif args and (name.startswith("register_") or name in libraries.OWN_CHANGES) and self.is_changed(args[0]):
+            self.effects.changes(args[0], f"`{name}`")
+        elif module.startswith("gradwright.optim") and args and name not in ("__init__", "add_param_group"):
+            self.optimizer(args[0], name)
+        elif module == "gradwright.nn.hooks" and name == "run" and args:
+            self.hooks(args[0])
+
+    def function(self, cls: type) -> None:
+        """A Function is applied: what it computes by is read off its class."""
+        for name in ("forward", "setup_context", "backward", "vjp", "jvp", "vmap"):
+            found, owner = lookup(cls, name)
+            if found is not MISSING and not is_library(owner):
+                self.reads.of_kind(cls, owner, name, found)
+
+    def is_changed(self, value: Any) -> bool:
+        """Whether it is a module, an optimiser or a handle from outside."""
+        return not isinstance(value, (type, TensorBase, Unknown)) and self.reads.is_outside(value)
+
+    def hooks(self, module: Any) -> None:
+        """The hooks of a module, and those that hold everywhere, are called."""
+        everywhere = module.__call__.__func__.__globals__.get("_everywhere", ())
+        self.effects.read(everywhere)
+        for hooks in (vars(module).get("_hooks"), *everywhere):
+            if hooks is not None and self.reads.is_outside(hooks):
+                for kind in type(hooks).__slots__:
+                    self.registry(self.reads.note_attribute(hooks, kind, getattr(hooks, kind), "hooks"))
+
+    def optimizer(self, value: Any, name: str) -> None:
+        """An optimiser reads its groups, its state and its hooks."""
+        if not isinstance(getattr(value, "param_groups", None), list) or not self.reads.is_outside(value):
+            return
+        groups = self.reads.own_dict(value, "param_groups")
+        if name == "zero_grad":
+            self.reads.length(groups)
+            for k in range(len(groups)):
+                self.effects.read(self.reads.item(self.reads.item(groups, k), "params"))
+            return
+        self.effects.read(groups)
+        self.effects.read(self.reads.own_dict(value, "state"))
+        if "differentiable" in value.defaults:
+            self.reads.item(self.reads.own_dict(value, "defaults"), "differentiable")
+        for name in vars(value):
+            if name.endswith(("step_pre_hooks", "step_post_hooks")):
+                self.registry(self.reads.own_dict(value, name))
+        module = sys.modules["gradwright.optim.optimizer"]
+        for name in ("_before_any_step", "_after_any_step"):
+            source = self.reads.step(self.reads.known(module).source, ATTRIBUTE, name)
+            self.registry(self.reads.note(source, getattr(module, name), name, "optimisers"))
+
+    def registry(self, held: Any) -> None:
+        """Hooks are looked through."""
+        self.reads.truth(held)
+        if held:
+            self.effects.read(held)
+            for hook in list(held.values()):
+                self.reads.judge(hook)
+
+    def numpy(self, name: str, module: str, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """A function of NumPy's."""
+        if ".random" in module or name in libraries.NUMPY_EFFECTS:
+            self.refuse(f"NumPy's `{name}` is called, whose result does not depend on its arguments alone. Use "
+                        "gradwright's random numbers, or call it outside of the step.")  # fmt: skip
+        elif name in libraries.NUMPY_CHANGES and args:
+            self.effects.changes(args[0], f"NumPy's `{name}`")
+        out = kwargs.get("out")
+        for one in out if isinstance(out, tuple) else (out,):
+            if one is not None:
+                self.effects.changes(one, f"NumPy's `{name}` with out=")
 
 
 def is_changed_by(value: Any, name: str) -> bool:
     """Whether a dictionary is changed by a method."""
-    return name not in pure.READERS[dict] and name != "setdefault" and (
-        not name.startswith("__") or name in pure.SPECIAL_CHANGES)  # fmt: skip
+    return name not in libraries.READERS[dict] and name != "setdefault" and (
+        not name.startswith("__") or name in libraries.SPECIAL_CHANGES)  # fmt: skip
 
 
 def _tried(function: Any, args: list[Any]) -> Any:

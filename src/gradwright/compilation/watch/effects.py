@@ -8,11 +8,10 @@ from dataclasses import fields, is_dataclass
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
-from gradwright.compilation.watch import pure
-from gradwright.compilation.watch.attributes import Attributes
-from gradwright.compilation.watch.files import OBSERVED, root, whose
+from gradwright.compilation.watch import libraries
 from gradwright.compilation.watch.guards import MISSING, is_atom
-from gradwright.compilation.watch.reads import Unknown, UnreadError, is_iterator, lookup
+from gradwright.compilation.watch.libraries import OBSERVED, root, whose
+from gradwright.compilation.watch.reads import Reads, Unknown, UnreadError, is_iterator, lookup
 from gradwright.engine.base import TensorBase
 
 UNSEEN = "what it reads and does cannot be seen, and would happen only while the step is traced. Call it outside of it."
@@ -27,7 +26,7 @@ class Effects:
         refuse: is given the reason for each refusal.
     """
 
-    def __init__(self, reads: Attributes, refuse: Any) -> None:
+    def __init__(self, reads: Reads, refuse: Any) -> None:
         self.reads, self.refuse = reads, refuse
 
     def name(self, value: Any) -> str:
@@ -134,7 +133,7 @@ class Effects:
         if not isinstance(value, (Unknown, TensorBase)):
             name = "__delitem__" if "deleted" in how else "__setitem__"
             found, _ = lookup(type(value), name)
-            if isinstance(found, FunctionType) and not isinstance(value, pure.CONTAINERS):
+            if isinstance(found, FunctionType) and not isinstance(value, libraries.CONTAINERS):
                 return
         self.changes(value, how)
 

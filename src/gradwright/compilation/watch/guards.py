@@ -1,17 +1,19 @@
 """Guards: what Python code has read in a traced run, each with the line, and one question whether it is all so still.
 
 A `Source` says how something is found again; objects are held weakly where they can be. A `Guard` is a source and what
-was found there.
+was found there. Each `Way` to find something, and each `Kind` of question about it, is a row: a function, and the text
+of which one function is made that asks all guards at once.
 """
 
 from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from enum import Enum
 from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +23,10 @@ from gradwright.engine.source_line import Place
 FAULTS = (AttributeError, LookupError, ValueError, TypeError, NameError, ReferenceError, RuntimeError)
 """What reading something again may raise that is not there any more."""
 ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, slice})
-_SINGLE = frozenset({bool, type(None), type(...), type(NotImplemented)})
-_UNSET = CellType()
-_KEPT = (type, FunctionType, BuiltinFunctionType, ModuleType, CellType)
+UNSET_CELL = CellType()
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
+_SINGLE = frozenset({bool, type(None), type(...), type(NotImplemented)})
+_KEPT = (type, FunctionType, BuiltinFunctionType, ModuleType, CellType)
 
 
 def is_atom(value: Any) -> bool:
@@ -59,188 +61,6 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b) if is_atom(a) else False
 
 
-class Source:
-    """How something is found again: ``get()`` returns it, or raises one of `FAULTS`.
-
-    Attributes:
-        parent: the source of what it is in, or None.
-        how: the way from there: "[]" an item, "." an attribute, "vars" its ``__dict__``, "cell" the content of a cell,
-            "key" an item under a key that is held weakly, "()" what it returns, "get" what its ``get()`` returns,
-            "over" whether the class ``key`` counts as derived from it.
-        key: its key there.
-    """
-
-    __slots__ = ("how", "key", "kept", "parent", "weak")
-
-    def __init__(self, parent: Source | None, how: str, key: Any = None) -> None:
-        self.parent, self.how, self.key = parent, how, key
-        self.weak: Any = None
-        self.kept: Any = None
-
-    def __repr__(self) -> str:
-        return _kind(self)
-
-    @classmethod
-    def of(cls, value: Any) -> Source:
-        """An object by itself: held weakly, unless it is a function, class, module or cell, or cannot be."""
-        made = cls(None, "held")
-        if isinstance(value, _KEPT):
-            made.kept = value
-        else:
-            try:
-                made.weak = weakref.ref(value)
-            except TypeError:
-                made.kept = value
-        return made
-
-    def get(self) -> Any:
-        """What is there now."""
-        if self.parent is None:
-            if self.weak is None:
-                return self.kept
-            found = self.weak()
-            if found is None:
-                raise ReferenceError("it has been freed")
-            return found
-        where, how = self.parent.get(), self.how
-        if how == "[]":
-            return where[self.key]
-        if how == ".":
-            return getattr(where, self.key)
-        if how == "vars":
-            return where.__dict__
-        if how == "cell":
-            return where.cell_contents
-        if how in ("()", "get"):
-            return where() if how == "()" else where.get()
-        return issubclass(self.key, where) if how == "over" else where[self.key.get()]
-
-
-class Guard:
-    """Something that was read.
-
-    Attributes:
-        source: where it is found again.
-        kind: what must be so: "equal" the value, of the same type; "is" the object; "type" of it; "len" its length;
-            "absent" that there is no ``value`` in it; "holds" whether it holds ``value[0]``; "keys" its keys, in
-            their order; "elements" those of a set; "truth" whether it is empty; "array" the content of a NumPy
-            array; "unset" that a cell has no content.
-        value: what was found; for "is" the `Source` of the object.
-        name: how the program calls it.
-        of: what it belongs to: "closure of step", "global", "attribute".
-        place: the line that read it, or None.
-    """
-
-    __slots__ = ("kind", "name", "of", "place", "source", "value")
-
-    def __init__(self, source: Source, kind: str, value: Any, name: str, of: str, place: Place | None) -> None:
-        self.source, self.kind, self.value, self.name, self.of, self.place = source, kind, value, name, of, place
-
-    @property
-    def container(self) -> Any:
-        """What it was read from: a dictionary, a list, a cell, an object. None if that is gone."""
-        try:
-            return self.source.parent.get() if self.source.parent else None
-        except FAULTS:
-            return None
-
-    @property
-    def key(self) -> Any:
-        """Its key, or the name of the attribute, in `container`; None if that is an object that is gone."""
-        key = self.source.key
-        return key.weak() if isinstance(key, Source) and key.weak is not None else key
-
-    def now(self) -> Any:
-        """What is there now; `MISSING` if nothing is."""
-        try:
-            return self.source.get()
-        except FAULTS:
-            return MISSING
-
-    def holds(self) -> bool:
-        """Whether it is so still."""
-        try:
-            return holds(self.source.get(), self.kind, self.value)
-        except FAULTS:
-            return False
-
-    @property
-    def said(self) -> str:
-        """What was found, in words."""
-        if self.kind == "is":
-            return f" is {_kind(self.value)}"
-        if self.kind == "array":
-            return f" = array of shape {self.value.shape}"
-        if self.kind == "len":
-            return f" has {self.value} elements"
-        if self.kind == "absent":
-            return f" has no {self.value!r}"
-        if self.kind == "holds":
-            return f" {'has' if self.value[1] else 'has no'} {_short(self.value[0])}"
-        if self.kind == "truth":
-            return " is not empty" if self.value else " is empty"
-        if self.kind == "unset":
-            return " is not set"
-        if self.kind == "type":
-            return f" is a {self.value.__name__}"
-        return f" {'has the keys' if self.kind == 'keys' else '='} {_short(self.value)}"
-
-    def __str__(self) -> str:
-        where = f", read at {self.place}" if self.place else ""
-        return f"{self.name}{self.said} ({self.of}){where}"
-
-    __repr__ = __str__
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _kind(source: Source) -> str:
-    try:
-        value = source.get()
-    except FAULTS:
-        return "an object that has been freed"
-    name = getattr(value, "__qualname__", None)
-    return f"{name}" if isinstance(name, str) else f"this {type(value).__name__}"
-
-
-def weakly(key: Any) -> Any:
-    """A key as it is held: itself, or its `Source`."""
-    return key if is_atom(key) else Source.of(key)
-
-
-def holds(found: Any, kind: str, value: Any) -> bool:
-    """Whether what was found is as ``value`` says."""
-    if kind == "equal":
-        return same(found, value)
-    if kind == "is":
-        return bool(found is value.get())
-    if kind == "type":
-        return type(found) is value
-    if kind == "len":
-        return len(found) == value
-    if kind == "absent":
-        return value not in found
-    if kind == "holds":
-        key = value[0]
-        return ((key.get() if isinstance(key, Source) else key) in found) is value[1]
-    if kind == "keys":
-        return len(found) == len(value) and all(map(_same_key, found, value))
-    if kind == "elements":
-        return len(found) == len(value) and same(frozenset(found), value)
-    if kind == "truth":
-        return bool(found) is value
-    if kind == "unset":
-        return bool(found == _UNSET)
-    return same_array(found, value)
-
-
-def _same_key(key: Any, held: Any) -> bool:
-    return key is held.get() if isinstance(held, Source) else same(key, held)
-
-
 def same_array(a: Any, b: Any) -> bool:
     """Whether two arrays have the same bytes, shape and dtype."""
     if a.dtype != b.dtype or a.shape != b.shape:
@@ -251,101 +71,292 @@ def same_array(a: Any, b: Any) -> bool:
     return bool(a.nbytes == 0 or np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8)))
 
 
+class Way(NamedTuple):
+    """A way from something to what is in it.
+
+    Attributes:
+        get: what is there, of where it is and its key.
+        text: the same in Python's text.
+    """
+
+    get: Callable[[Any, Any], Any]
+    text: str
+
+
+ITEM = Way(lambda where, key: where[key], "{where}[{key}]")
+ITEM_OF = Way(lambda where, key: where[key.get()], "{where}[{key}]")
+"""An item under an object, whose `Source` the key is."""
+ATTRIBUTE = Way(getattr, "{where}.{key}")
+VARS = Way(lambda where, key: where.__dict__, "{where}.__dict__")
+CONTENT = Way(lambda where, key: where.cell_contents, "{where}.cell_contents")
+"""Of a cell."""
+CALLED = Way(lambda where, key: where(), "{where}()")
+GOT = Way(lambda where, key: where.get(), "{where}.get()")
+"""Of a context variable."""
+DERIVED = Way(lambda where, key: issubclass(key, where), "issubclass({key}, {where})")
+"""Whether the class ``key`` counts as derived from an abstract one."""
+
+
+class Source:
+    """How something is found again: ``get()`` returns it, or raises one of `FAULTS`.
+
+    Attributes:
+        parent: the source of what it is in, or None.
+        way: the way from there; None for an object by itself.
+        key: its key there.
+    """
+
+    __slots__ = ("kept", "key", "parent", "way", "weak")
+
+    def __init__(self, parent: Source | None, way: Way | None, key: Any = None) -> None:
+        self.parent, self.way, self.key = parent, way, key
+        self.weak: Any = None
+        self.kept: Any = None
+
+    @classmethod
+    def of(cls, value: Any) -> Source:
+        """An object by itself: held weakly, unless it is a function, class, module or cell, or cannot be."""
+        made = cls(None, None)
+        with suppress(TypeError):
+            made.weak = None if isinstance(value, _KEPT) else weakref.ref(value)
+        made.kept = value if made.weak is None else None
+        return made
+
+    def get(self) -> Any:
+        """What is there now."""
+        if self.way is not None and self.parent is not None:
+            return self.way.get(self.parent.get(), self.key)
+        if self.weak is None:
+            return self.kept
+        found = self.weak()
+        if found is None:
+            raise ReferenceError("it has been freed")
+        return found
+
+    def now(self) -> Any:
+        """What is there now; `MISSING` if nothing is."""
+        try:
+            return self.get()
+        except FAULTS:
+            return MISSING
+
+    def before(self) -> list[Source]:
+        """The sources that are asked before it: what it is in, and its key."""
+        return [source for source in (self.parent, self.key) if isinstance(source, Source)]
+
+    def __repr__(self) -> str:
+        value = self.now()
+        if value is MISSING:
+            return "an object that has been freed"
+        name = getattr(value, "__qualname__", None)
+        return name if isinstance(name, str) else f"this {type(value).__name__}"
+
+
+class Kind(NamedTuple):
+    """What must be so of what is found.
+
+    Attributes:
+        holds: whether it is, of what is found now and the value that was noted.
+        said: the value in words.
+        fails: the test in Python's text that it is not so; "" if ``holds`` is called for that.
+    """
+
+    holds: Callable[[Any, Any], bool]
+    said: Callable[[Any], str]
+    fails: str = ""
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _is_key(key: Any, held: Any) -> bool:
+    return key is held.get() if isinstance(held, Source) else same(key, held)
+
+
+def _has(found: Any, key: Any) -> bool:
+    return (key.get() if isinstance(key, Source) else key) in found
+
+
+def _has_keys(found: Any, keys: Any) -> bool:
+    return len(found) == len(keys) and all(map(_is_key, found, keys))
+
+
+EQUAL = Kind(same, lambda value: f" = {_short(value)}")
+"""The value, of the same type."""
+IS = Kind(lambda found, source: found is source.get(), lambda source: f" is {source!r}", "{found} is not {value}")
+"""The object of a `Source`."""
+TYPE = Kind(lambda found, cls: type(found) is cls, lambda cls: f" is a {cls.__name__}", "type({found}) is not {value}")
+LENGTH = Kind(lambda found, n: len(found) == n, lambda n: f" has {n} elements", "len({found}) != {value}")
+HAS = Kind(_has, lambda key: f" has {_short(key)}", "{value} not in {found}")
+"""That a container holds a value, or the object of a `Source`."""
+LACKS = Kind(lambda found, key: not _has(found, key), lambda key: f" has no {_short(key)}", "{value} in {found}")
+KEYS = Kind(_has_keys, lambda keys: f" has the keys {_short(keys)}")
+"""The keys of a dictionary, or elements of a set, in their order: values, and the `Source` of each object."""
+ELEMENTS = Kind(lambda found, old: len(found) == len(old) and same(frozenset(found), old), EQUAL.said)
+FULL = Kind(lambda found, _: bool(found), lambda _: " is not empty", "not {found}")
+EMPTY = Kind(lambda found, _: not found, lambda _: " is empty", "{found}")
+ARRAY = Kind(same_array, lambda array: f" = array of shape {array.shape}")
+UNSET = Kind(lambda found, _: bool(found == UNSET_CELL), lambda _: " is not set")
+"""That a cell has no content."""
+
+
+class Guard:
+    """Something that was read.
+
+    Attributes:
+        source: where it is found again.
+        kind, value: what must be so there.
+        name: how the program calls it.
+        of: what it belongs to: "closure of step", "global", "attribute".
+        place: the line that read it, or None.
+    """
+
+    __slots__ = ("kind", "name", "of", "place", "source", "value")
+
+    def __init__(self, source: Source, kind: Kind, value: Any, name: str, of: str, place: Place | None) -> None:
+        self.source, self.kind, self.value, self.name, self.of, self.place = source, kind, value, name, of, place
+
+    @property
+    def container(self) -> Any:
+        """What it was read from: a dictionary, a list, a cell, an object. None if that is gone."""
+        found = self.source.parent.now() if self.source.parent else None
+        return None if found is MISSING else found
+
+    @property
+    def key(self) -> Any:
+        """Its key, or the name of the attribute, in `container`; None if that is an object that is gone."""
+        key = self.source.key
+        return key.weak() if isinstance(key, Source) and key.weak is not None else key
+
+    def holds(self) -> bool:
+        """Whether it is so still."""
+        try:
+            return self.kind.holds(self.source.get(), self.value)
+        except FAULTS:
+            return False
+
+    def sources(self) -> Iterator[Source]:
+        """All sources that it is about: its own, those in what was found, and what is asked before each."""
+        values = self.value if isinstance(self.value, tuple) else (self.value,)
+        todo = [self.source, *(value for value in values if isinstance(value, Source))]
+        while todo:
+            yield (source := todo.pop())
+            todo += source.before()
+
+    def __str__(self) -> str:
+        where = f", read at {self.place}" if self.place else ""
+        return f"{self.name}{self.kind.said(self.value)} ({self.of}){where}"
+
+    __repr__ = __str__
+
+
+def weakly(key: Any) -> Any:
+    """A key as it is held: itself, or its `Source`."""
+    return key if is_atom(key) else Source.of(key)
+
+
 class _Writer:
     """The text of the function that asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, guards: list[Guard]) -> None:
         self.lines: list[str] = []
-        self.bound: dict[str, Any] = {"same": same, "holds": holds, "values": dict.values}
+        self.bound: dict[str, Any] = {"same": same, "values": dict.values}
         self.known: dict[int, str] = {}
         self.spread: dict[int, tuple[str, dict[int, int]]] = {}
+        self.used: dict[int, int] = {}
+        for guard in guards:
+            self.use(guard.source)
+            if guard.kind is IS:
+                self.use(guard.value)
+        for guard in guards:
+            self.guard(guard)
+
+    def use(self, source: Source) -> None:
+        """A source will be asked once more."""
+        self.used[id(source)] = self.used.get(id(source), 0) + 1
+        if self.used[id(source)] == 1:
+            for other in source.before():
+                self.use(other)
 
     def bind(self, value: Any) -> str:
+        """A name for a value."""
         name = f"c{len(self.bound)}"
         self.bound[name] = value
         return name
+
+    def literal(self, value: Any) -> str:
+        """A value in the text, by itself if it can be written so."""
+        return repr(value) if type(value) in (bool, int, str, type(None)) else self.bind(value)
+
+    def fails(self, test: str) -> None:
+        """A guard does not hold if this test is true."""
+        self.lines.append(f"if {test}: return False")
 
     def variable(self, source: Source) -> str:
         """The variable that what is at a source is in."""
         name = self.known.get(id(source))
         if name is None:
-            text, weak = self.expression(source)
-            if text.isidentifier():
-                name = text
-            else:
+            name = text = self.expression(source)
+            if not text.isidentifier():
                 name = f"v{len(self.known)}"
                 self.lines.append(f"{name} = {text}")
-                if weak:
-                    self.lines.append(f"if {name} is None: return False")
+                if source.weak is not None:
+                    self.fails(f"{name} is None")
             self.known[id(source)] = name
         return name
 
-    def expression(self, source: Source) -> tuple[str, bool]:
-        parent, how, key = source.parent, source.how, source.key
-        if parent is None:
-            return (self.bind(source.kept), False) if source.weak is None else (f"{self.bind(source.weak)}()", True)
-        where = self.variable(parent)
-        if how == "[]":
-            return f"{where}[{repr(key) if type(key) in (int, str) else self.bind(key)}]", False
-        if how == ".":
-            return f"{where}.{key}", False
-        if how == "vars":
-            return f"{where}.__dict__", False
-        if how == "cell":
-            return f"{where}.cell_contents", False
-        if how in ("()", "get"):
-            return f"{where}{'.get' if how == 'get' else ''}()", False
-        if how == "over":
-            return f"issubclass({self.bind(key)}, {where})", False
-        values, places = self.spread.get(id(parent), ("", {}))
-        place = places.get(_which(key))
-        return (f"{where}[{self.variable(key)}]" if place is None else f"{values}[{place}]"), False
+    def expression(self, source: Source) -> str:
+        """What is at a source."""
+        way, key = source.way, source.key
+        if way is None or source.parent is None:
+            return self.bind(source.kept) if source.weak is None else f"{self.bind(source.weak)}()"
+        where = self.variable(source.parent)
+        if way is ITEM_OF:
+            values, places = self.spread.get(id(source.parent), ("", {}))
+            place = places.get(_which(key))
+            return way.text.format(where=where, key=self.variable(key)) if place is None else f"{values}[{place}]"
+        return way.text.format(where=where, key=key if way is ATTRIBUTE else self.literal(key))
 
     def keys(self, guard: Guard) -> None:
         """The keys of a dictionary, one by one: asking for objects by their hashes would take longer."""
         found, value = self.variable(guard.source), guard.value
         keys, values = f"k{len(self.spread)}", f"w{len(self.spread)}"
-        self.lines += [f"{keys} = [*{found}]", f"if len({keys}) != {len(value)}: return False"]
+        self.lines.append(f"{keys} = [*{found}]")
+        self.fails(f"len({keys}) != {len(value)}")
         for k, key in enumerate(value):
             held = isinstance(key, Source)
             wanted = self.variable(key) if held else self.bind(key)
-            other = "" if held else f" and not same({keys}[{k}], {wanted})"
-            self.lines.append(f"if {keys}[{k}] is not {wanted}{other}: return False")
-        if isinstance(guard.now(), dict):
+            self.fails(f"{keys}[{k}] is not {wanted}" + ("" if held else f" and not same({keys}[{k}], {wanted})"))
+        if isinstance(guard.source.now(), dict):
             self.lines.append(f"{values} = [*values({found})]")
             places = {_which(key): k for k, key in enumerate(value) if isinstance(key, Source)}
             self.spread[id(guard.source)] = values, places
 
-    def guard(self, guard: Guard, used: dict[int, int]) -> None:
-        kind, value = guard.kind, guard.value
-        expected = self.variable(value) if kind == "is" else ""
-        if kind == "equal" and type(value) not in _SINGLE:
-            found, wanted = self.variable(guard.source), self.bind(value)
-            self.lines.append(f"if {found} is not {wanted} and not same({found}, {wanted}): return False")
+    def guard(self, guard: Guard) -> None:
+        """Ask whether a guard holds."""
+        kind, value, source = guard.kind, guard.value, guard.source
+        if kind is EQUAL and type(value) not in _SINGLE:
+            found, wanted = self.variable(source), self.bind(value)
+            self.fails(f"{found} is not {wanted} and not same({found}, {wanted})")
             return
-        if kind == "keys" and not all(type(key) is str for key in value):
+        if kind is KEYS and not all(type(key) is str for key in value):
             self.keys(guard)
             return
-        found = self.variable(guard.source) if used[id(guard.source)] > 1 else self.expression(guard.source)[0]
-        if kind == "is":
-            test = f"{found} is not {expected}"
-        elif kind == "equal":
-            test = f"{found} is not {value if type(value) in (bool, type(None)) else self.bind(value)}"
-        elif kind == "type":
-            test = f"type({found}) is not {self.bind(value)}"
-        elif kind == "len":
-            test = f"len({found}) != {value}"
-        elif kind == "absent":
-            test = f"{value!r} in {found}"
-        elif kind == "truth":
-            test = f"not {found}" if value else found
-        elif kind == "keys":
-            test = f"tuple({found}) != {self.bind(value)}" if value else found
-        elif kind == "holds" and not isinstance(value[0], Source):
-            test = f"{self.bind(value[0])} {'not in' if value[1] else 'in'} {found}"
+        fails = kind.fails
+        if kind in (HAS, LACKS) and isinstance(value, Source):
+            fails = ""
+        elif kind is EQUAL:
+            fails = IS.fails
+        elif kind is KEYS:
+            fails = "tuple({found}) != {value}" if value else "{found}"
+        wanted = self.variable(value) if kind is IS else self.literal(value) if "{value}" in fails else ""
+        found = self.variable(source) if self.used[id(source)] > 1 else self.expression(source)
+        if fails:
+            self.fails(fails.format(found=found, value=wanted))
         else:
-            test = f"not holds({found}, {kind!r}, {self.bind(value)})"
-        self.lines.append(f"if {test}: return False")
+            self.fails(f"not {self.bind(kind.holds)}({found}, {self.bind(value)})")
 
 
 def _which(key: Source) -> int:
@@ -353,34 +364,12 @@ def _which(key: Source) -> int:
     return id(key.kept if key.weak is None else key.weak)
 
 
-def _chain(source: Source) -> Iterable[Source]:
-    yield source
-    if source.parent is not None:
-        yield source.parent
-    if source.how == "key":
-        yield source.key
-
-
 def quick(guards: list[Guard]) -> Callable[[], bool]:
     """One function that says whether all guards hold."""
-    writer, used, seen = _Writer(), dict[int, int](), set[int]()
-
-    def use(source: Source) -> None:
-        used[id(source)] = used.get(id(source), 0) + 1
-        if id(source) not in seen:
-            seen.add(id(source))
-            for other in list(_chain(source))[1:]:
-                use(other)
-
-    for guard in guards:
-        use(guard.source)
-        if guard.kind == "is":
-            use(guard.value)
-    for guard in guards:
-        writer.guard(guard, used)
+    writer = _Writer(guards)
     names = ", ".join(f"{name}={name}" for name in writer.bound)
     body = "\n".join(f"        {line}" for line in writer.lines)
-    text = (f"def check({names}):\n    try:\n{body}\n        return True\n    except faults:\n        return False\n")
+    text = f"def check({names}):\n    try:\n{body}\n        return True\n    except faults:\n        return False\n"
     scope: dict[str, Any] = {**writer.bound, "faults": FAULTS}
     exec(compile(text, "<gradwright guards>", "exec"), scope)  # noqa: S102 - the text is written here, from guards
     return scope["check"]

@@ -1,159 +1,160 @@
-"""Calls of libraries: gradwright's own functions, NumPy's and the standard library's."""
+"""Whose code it is: which is observed, and which only called; and what of that does nothing beside its result."""
 
 from __future__ import annotations
 
+import builtins
+import cmath
+import collections
+import copy
 import functools
+import itertools
+import math
+import operator
+import os
 import sys
-from abc import ABCMeta, get_cache_token
-from types import BuiltinFunctionType, CellType, FunctionType, MethodWrapperType
-from typing import Any, get_args
+import sysconfig
+import types
+from types import CodeType
+from typing import Any
 
-from gradwright.compilation.watch import pure
-from gradwright.compilation.watch.effects import UNSEEN, Effects
-from gradwright.compilation.watch.files import NUMPY, OWN, STANDARD, is_library, whose
-from gradwright.compilation.watch.guards import MISSING
-from gradwright.compilation.watch.reads import Unknown, lookup
-from gradwright.engine.base import TensorBase
+import numpy as np
 
-_UNSET = CellType()
-_IN_C = (BuiltinFunctionType, MethodWrapperType, functools.partial)
+from gradwright.base.cpython.frames import ASKING
+from gradwright.base.errors import home
+from gradwright.engine.source_line import HOME, is_own
+
+OBSERVED, OWN, NUMPY, STANDARD, PURE = "observed", "gradwright's", "NumPy's", "the standard library's", "pure"
+_NN = HOME + "nn" + os.sep
+_APART = tuple(_NN + name for name in (
+    "functional", "registry.py", "hooks.py", "faults.py", "init.py", "state.py", "stateless.py", "convert.py",
+    "lazy.py", "parameter.py", "ties.py", "per_sample.py", *(f"utils{os.sep}{name}.py" for name in (
+        "clip_grad", "convert_parameters", "finite", "rnn", "skip")),
+))  # fmt: skip
+_NUMPY = os.path.dirname(np.__file__) + os.sep
+_STANDARD = tuple({sysconfig.get_path("stdlib") + os.sep, os.path.dirname(os.__file__) + os.sep, "<frozen "})
+_PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_PURE = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("einops", "opt_einsum", "scipy"))
+_JAX = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("jax", "jaxlib", "ml_dtypes"))
+_LIBRARIES = (sys.stdlib_module_names - {"__main__"}) | {"gradwright", "numpy", "builtins"}
+_known: dict[str, str] = {"<rule>": OWN, ASKING: OWN}
 
 
-class Libraries(Effects):
-    """Judges calls of functions that are not observed."""
+def whose(code: CodeType) -> str:
+    """One of the five: what is neither gradwright's nor a library's is observed, and so is most of gradwright.nn."""
+    name = code.co_filename
+    found = _known.get(name)
+    if found is None:
+        found = _known[name] = _whose(name)
+    return found
 
-    def library(self, callee: Any, kind: str, args: list[Any], kwargs: dict[str, Any]) -> None:
-        """A function that is not observed."""
-        module, name = callee.__globals__.get("__name__", ""), callee.__name__
-        if kind == STANDARD:
-            self.closure(callee)
-        if kind == STANDARD and module.partition(".")[0] not in pure.MODULES and not module.startswith("_frozen"):
-            self.refuse(f"`{module}.{callee.__qualname__}` is called: {UNSEEN}")
-        elif kind == NUMPY:
-            self.numpy(name, module, args, kwargs)
-        elif kind == OWN:
-            self.own(module, name, args)
-        for value in (*args, *kwargs.values()):
-            self.read(value)
-            if isinstance(value, _IN_C):
-                self.call(value, [Unknown(None, False)], {})
 
-    def closure(self, function: Any) -> None:
-        """What a function of Python's library shares with its maker is read: so `singledispatch` keeps them."""
-        todo, done = [function], set()
-        while todo:
-            one = todo.pop()
-            one = one.dispatcher if isinstance(one, functools.singledispatchmethod) else one
-            if isinstance(one, (dict, list, set)):
-                self.read(one)
-            elif isinstance(one, FunctionType) and one not in done and whose(one.__code__) == STANDARD:
-                done.add(one)
-                todo += [cell.cell_contents for cell in one.__closure__ or () if cell != _UNSET]
+def _whose(name: str) -> str:
+    if name == copy.__file__:  # which `is_own` counts as ours
+        return STANDARD
+    if is_own(name):
+        return OBSERVED if name.startswith(_NN) and not name.startswith(_APART) else OWN
+    if name.startswith(_NUMPY) or any(part in name for part in _JAX):
+        return NUMPY
+    if any(part in name for part in _PURE):
+        return PURE
+    if name.startswith(_STANDARD) and not any(part in name for part in _PACKAGES):
+        return STANDARD
+    return OBSERVED
 
-    def noted(self, value: Any, how: str, found: Any) -> Any:
-        """What a weak reference or a context variable has now."""
-        if not self.reads.is_outside(value):
-            return found
-        known = self.reads.known(value)
-        if how == "()" and isinstance(found, TensorBase):
-            self.refuse(f"`{known.name}` refers weakly to a tensor, which a program would keep alive: hold the tensor.")
-        return self.reads.note(self.reads.step(known.source, how), found, f"{known.name}()", type(value).__name__)
 
-    def registered(self, asked: Any, one: Any = None, kinds: Any = ()) -> None:
-        """It was asked about abstract classes, with which others can be registered: what they say was read."""
-        cls = one if asked is issubclass else one.type if isinstance(one, Unknown) else type(one)
-        for kind in kinds if isinstance(kinds, tuple) else get_args(kinds) or (kinds,):
-            if isinstance(kind, tuple):
-                self.registered(asked, one, kind)
-            elif isinstance(kind, ABCMeta):
-                try:
-                    answer = issubclass(cls, kind)
-                except TypeError:  # the class is not known, or a protocol says it of instances alone: all are counted
-                    source = self.reads.step(self.reads.known(get_cache_token).source, "()")
-                    self.reads.note(source, get_cache_token(), "abc.get_cache_token()", "abstract classes")
-                else:
-                    source = self.reads.step(self.reads.known(kind).source, "over", cls)
-                    said = f"issubclass({cls.__name__}, {kind.__name__})"
-                    self.reads.note(source, answer, said, "abstract class")
+def is_ours(code: CodeType) -> bool:
+    """Whether it is gradwright's code, observed or not."""
+    return code.co_filename.startswith(HOME) or code.co_filename == ASKING
 
-    def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """A call is about to be made."""
-        raise NotImplementedError
 
-    def own(self, module: str, name: str, args: list[Any]) -> None:
-        """A function of gradwright."""
-        if name == "apply" and args and isinstance(args[0], type):
-            self.function(args[0])
-        if name in pure.OWN_EFFECTS or (module.startswith(pure.OWN_PACKAGES) and not name.startswith("__")):
-            self.refuse(f"gradwright's `{name}` is called, which acts on more than tensors. Call it outside.")
-        elif args and (name.startswith("register_") or name in pure.OWN_CHANGES) and self.is_changed(args[0]):
-            self.changes(args[0], f"`{name}`")
-        elif module.startswith("gradwright.optim") and args and name not in ("__init__", "add_param_group"):
-            self.optimizer(args[0], name)
-        elif module == "gradwright.nn.hooks" and name == "run" and args:
-            self.hooks(args[0])
+def root(value: Any) -> str:
+    """The name of the package that a class, function or module is of."""
+    if isinstance(value, type):
+        return home(value)
+    name = getattr(value, "__module__", None) or getattr(value, "__name__", None)
+    return name.partition(".")[0] if isinstance(name, str) else ""
 
-    def function(self, cls: type) -> None:
-        """A Function is applied: what it computes by is read off its class."""
-        for name in ("forward", "setup_context", "backward", "vjp", "jvp", "vmap"):
-            found, owner = lookup(cls, name)
-            if found is not MISSING and not is_library(owner):
-                self.reads.of_kind(cls, owner, name, found)
 
-    def is_changed(self, value: Any) -> bool:
-        """Whether it is a module, an optimiser or a handle from outside."""
-        return not isinstance(value, (type, TensorBase, Unknown)) and self.reads.is_outside(value)
+def is_library(value: Any) -> bool:
+    """Whether it is a class or function of Python, NumPy or gradwright, which nobody changes.
 
-    def hooks(self, module: Any) -> None:
-        """The hooks of a module, and those that hold everywhere, are called."""
-        everywhere = module.__call__.__func__.__globals__.get("_everywhere", ())
-        self.read(everywhere)
-        for hooks in (vars(module).get("_hooks"), *everywhere):
-            if hooks is not None and self.reads.is_outside(hooks):
-                known = self.reads.known(hooks)
-                for kind in type(hooks).__slots__:
-                    held = getattr(hooks, kind)
-                    self.reads.note(self.reads.step(known.source, ".", kind), held, f"{known.name}.{kind}", "hooks")
-                    self.registry(held)
+    A class that is made by `exec` without a `__name__` says that it is of builtins.
+    """
+    name = root(value)
+    if name == "builtins" and isinstance(value, type):
+        return getattr(builtins, value.__name__, None) is value or not value.__flags__ & (1 << 9)
+    return name in _LIBRARIES
 
-    def optimizer(self, value: Any, name: str) -> None:
-        """An optimiser reads its groups, its state and its hooks."""
-        if not isinstance(getattr(value, "param_groups", None), list) or not self.reads.is_outside(value):
-            return
-        groups = self.reads.own_dict(value, "param_groups")
-        if name == "zero_grad":
-            self.reads.length(groups)
-            for k in range(len(groups)):
-                self.read(self.reads.item(self.reads.item(groups, k), "params"))
-            return
-        self.read(groups)
-        self.read(self.reads.own_dict(value, "state"))
-        if "differentiable" in value.defaults:
-            self.reads.item(self.reads.own_dict(value, "defaults"), "differentiable")
-        for name in vars(value):
-            if name.endswith(("step_pre_hooks", "step_post_hooks")):
-                self.registry(self.reads.own_dict(value, name))
-        module = sys.modules["gradwright.optim.optimizer"]
-        for name in ("_before_any_step", "_after_any_step"):
-            self.registry(self.reads.note(self.reads.step(self.reads.known(module).source, ".", name),
-                                          getattr(module, name), name, "optimisers"))  # fmt: skip
 
-    def registry(self, held: Any) -> None:
-        """Hooks are looked through."""
-        self.reads.truth(held)
-        if held:
-            self.read(held)
-            for hook in list(held.values()):
-                self.reads.judge(hook)
+# -- what may be called without that anything happens beside its result; all else that is not Python code is refused --
 
-    def numpy(self, name: str, module: str, args: list[Any], kwargs: dict[str, Any]) -> None:
-        """A function of NumPy's."""
-        if ".random" in module or name in pure.NUMPY_EFFECTS:
-            self.refuse(f"NumPy's `{name}` is called, whose result does not depend on its arguments alone. Use "
-                        "gradwright's random numbers, or call it outside of the step.")  # fmt: skip
-        elif name in pure.NUMPY_CHANGES and args:
-            self.changes(args[0], f"NumPy's `{name}`")
-        out = kwargs.get("out")
-        for one in out if isinstance(out, tuple) else (out,):
-            if one is not None:
-                self.changes(one, f"NumPy's `{name}` with out=")
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BUILTINS = _names("""
+    abs all any ascii bin callable chr divmod format getattr hasattr hash hex id isinstance issubclass iter len max min
+    next oct ord pow repr round sorted sum""")
+CHANGES_FIRST = frozenset({
+    operator.setitem, operator.delitem, operator.iadd, operator.isub, operator.imul, operator.ior, operator.iand,
+    operator.ixor, operator.iconcat, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow,
+    operator.ilshift, operator.irshift, operator.imatmul,
+})  # fmt: skip
+"""Functions that change their first argument."""
+_MATHS = [f for module in (math, cmath, operator) for f in vars(module).values()
+          if isinstance(f, types.BuiltinFunctionType)]  # fmt: skip
+FUNCTIONS = frozenset([getattr(builtins, name) for name in _BUILTINS] + _MATHS + [functools.reduce])
+"""Functions in C that only compute. What they are given is read."""
+OF_ATOMS = frozenset({abs, round, min, max, repr, pow, divmod})
+"""Those whose result for plain values is computed once more, to know it."""
+MAY_RETURN_THEIRS = frozenset({min, max, sum, next, functools.reduce, operator.getitem})
+"""Those that may return something that they were given, or that was in there."""
+TYPES = frozenset({
+    int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, zip, enumerate,
+    map, filter, reversed, type, super, object, property, staticmethod, classmethod, functools.partial,
+    collections.deque, collections.defaultdict, collections.OrderedDict, types.MethodType, types.SimpleNamespace,
+    types.MappingProxyType, operator.itemgetter, operator.attrgetter, operator.methodcaller, memoryview,
+} | {t for t in vars(itertools).values() if isinstance(t, type)})  # fmt: skip
+"""Classes in C whose objects are made without an effect."""
+MODULES = _names("""
+    abc collections contextlib copy copyreg dataclasses enum fractions functools itertools math numbers operator
+    re string textwrap types typing _collections_abc statistics typing_extensions""")
+"""Modules of the standard library whose Python code may be called."""
+IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset, range, slice, type(None))
+_OF_DICTS = _names("get keys values items copy fromkeys")
+READERS: dict[Any, frozenset[str]] = {
+    list: _names("index count copy"),
+    dict: _OF_DICTS,
+    set: _names("copy difference intersection isdisjoint issubset issuperset symmetric_difference union"),
+    collections.deque: _names("index count copy"),
+    types.MappingProxyType: _OF_DICTS,
+}
+"""Methods of containers that change nothing."""
+OF_CLASSES = _names("""
+    __new__ __init_subclass__ __subclasshook__ fromkeys maketrans fromhex from_bytes from_iterable mro __subclasses__
+    __instancecheck__ __subclasscheck__ __init__ __call__ __prepare__ __class_getitem__ __dir__ __repr__""")
+"""Methods of classes that change nothing."""
+CONTAINERS = (list, dict, set, collections.deque)
+_IN_PLACE = "__iadd__ __isub__ __imul__ __ior__ __iand__ __ixor__ __itruediv__"
+SPECIAL_CHANGES = _names(f"{_IN_PLACE} __setitem__ __delitem__ __init__ __setattr__ __delattr__ __setstate__")
+"""Special methods that change what they are called on."""
+ARRAY_CHANGES = _names(f"""
+    {_IN_PLACE} fill sort resize put itemset partition setfield byteswap setflags __setitem__ __setstate__""")
+ARRAY_EFFECTS = _names("tofile dump")
+NUMPY_CHANGES = _names("copyto put putmask place fill_diagonal put_along_axis")
+NUMPY_EFFECTS = _names("""
+    save savez savez_compressed savetxt load loadtxt genfromtxt fromfile memmap seterr seterrcall setbufsize
+    set_printoptions show_config info frombuffer fromregex tofile empty empty_like test""")
+OWN_EFFECTS = _names("""
+    manual_seed seed set_rng_state set_default_dtype set_default_device set_default_tensor_type set_printoptions save
+    set_num_threads initial_seed get_rng_state load""")
+"""Functions of gradwright that act on more than tensors."""
+OWN_CHANGES = _names("""
+    add_module add_param_group load_state_dict remove requires_grad_ to half float double bfloat16 cpu cuda
+    set_extra_state __setstate__ __setattr__ __delattr__ train eval share_memory to_empty""")
+"""Methods of gradwright's objects that change them, as all do that begin with ``register_``."""
+OWN_PACKAGES = tuple(f"gradwright.{name}" for name in (
+    "viz", "cli", "verify", "utils.cpp_extension", "utils.data", "serialization", "optim.lr_scheduler",
+    "debug.profiler"))  # fmt: skip
+"""Packages of gradwright whose functions do."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright.compilation.watch.files import OWN, whose
+from gradwright.compilation.watch.libraries import OWN, whose
 from gradwright.engine.base import TensorBase
 
 _MOVES = frozenset({

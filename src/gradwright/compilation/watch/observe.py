@@ -12,23 +12,23 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from gradwright.base.cpython.frames import frame
-from gradwright.compilation.watch import pure
-from gradwright.compilation.watch.attributes import Attributes
+from gradwright.compilation.watch import libraries
 from gradwright.compilation.watch.calls import Calls
-from gradwright.compilation.watch.effects import UNSEEN, frozen
-from gradwright.compilation.watch.files import OBSERVED, OWN, STANDARD, is_ours, whose
-from gradwright.compilation.watch.guards import FAULTS, Guard, Source, is_atom
-from gradwright.compilation.watch.instructions import Instructions
+from gradwright.compilation.watch.effects import UNSEEN, Effects, frozen
+from gradwright.compilation.watch.guards import ATTRIBUTE, EQUAL, FAULTS, ITEM, LENGTH, Guard, Source, is_atom
+from gradwright.compilation.watch.instructions import OPCODES
+from gradwright.compilation.watch.libraries import OBSERVED, OWN, STANDARD, is_ours, whose
 from gradwright.compilation.watch.numbers import Numbers
-from gradwright.compilation.watch.reads import BUFFERS, BYTES, UnreadError
-from gradwright.compilation.watch.stack import LostError, Shadow
+from gradwright.compilation.watch.reads import BUFFERS, BYTES, Reads, UnreadError
+from gradwright.compilation.watch.stack import LostError, Stack
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
 from gradwright.engine.source_line import Place
+from gradwright.function.contract.reached import ABSENT, closure
 
 _IMPORT = "<frozen importlib._bootstrap>"
 _LOST = (LostError, UnreadError, *FAULTS, AssertionError, OverflowError, RecursionError)
@@ -104,10 +104,11 @@ def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
 class _Observer:
     def __init__(self, adopt: Callable[[Any], Any], numbers: Numbers) -> None:
         self.found = Observation()
-        self.reads = Attributes(adopt, numbers)
-        self.calls = Calls(self.reads, self.refuse)
-        self.frames: dict[Any, Shadow] = {}
-        self.made: dict[int, Shadow] = {}
+        self.reads = Reads(adopt, numbers)
+        self.effects = Effects(self.reads, self.refuse)
+        self.calls = Calls(self.reads, self.effects)
+        self.frames: dict[Any, Stack] = {}
+        self.made: dict[int, Stack] = {}
         self.candidates: dict[int, list[Any]] = {}
         self.refused: set[Any] = set()
         self.first: Any = None
@@ -134,7 +135,7 @@ class _Observer:
                 then(self.found.result)
             finally:
                 sys.settrace(before)
-            self.calls.returned(self.found.result)
+            self.effects.returned(self.found.result)
             if _grad_mode() != mode:
                 self.refuse("the step leaves the grad mode or inference mode changed. Change it by a `with` block.")
         finally:
@@ -169,7 +170,7 @@ class _Observer:
             if not guard.holds():
                 self.reads.place = guard.place
                 name, value = guard.name, guard.value
-                if guard.kind == "equal" and type(value) in (int, float, complex, bool):
+                if guard.kind is EQUAL and type(value) in (int, float, complex, bool):
                     self.refuse(frozen(name, guard.of, value))
                 else:
                     mend = "Write into it, as by copy_()" if isinstance(value, TensorBase) else "Keep it in a tensor"
@@ -222,21 +223,21 @@ class _Observer:
         frame.f_trace_opcodes = True
         return self.inside
 
-    def library(self, frame: Any, code: CodeType, kind: str, parent: Shadow) -> None:
+    def library(self, frame: Any, code: CodeType, kind: str, parent: Stack) -> None:
         """Observed code has called code of a library, by whatever way."""
         module = frame.f_globals.get("__name__", "")
         if kind == OWN:
-            if code.co_name not in pure.OWN_EFFECTS:
+            if code.co_name not in libraries.OWN_EFFECTS:
                 parent.unseen = False
-            if module.startswith(pure.OWN_PACKAGES):
-                self.calls.refuse(f"`{module}` runs ({code.co_qualname}): {UNSEEN}")
+            if module.startswith(libraries.OWN_PACKAGES):
+                self.refuse(f"`{module}` runs ({code.co_qualname}): {UNSEEN}")
         elif kind == STANDARD:
-            if module.partition(".")[0] in pure.MODULES or module in ("importlib._bootstrap", "_frozen_importlib"):
+            if module.partition(".")[0] in libraries.MODULES or module in ("importlib._bootstrap", "_frozen_importlib"):
                 parent.unseen = False
                 for name in code.co_varnames[: code.co_argcount]:
-                    self.calls.object_read(frame.f_locals.get(name))
+                    self.effects.object_read(frame.f_locals.get(name))
             elif parent.result is None or parent.result.function is None:
-                self.calls.refuse(f"`{module}.{code.co_qualname}` runs: {UNSEEN}")
+                self.refuse(f"`{module}.{code.co_qualname}` runs: {UNSEEN}")
         else:
             parent.unseen = False
 
@@ -285,7 +286,7 @@ class _Observer:
             self.reads.numbers.returned(arg, seen)
         return self.inside
 
-    def unseen(self, shadow: Shadow) -> None:
+    def unseen(self, shadow: Stack) -> None:
         """A call of something that was not known has been made: it was Python code, or is refused."""
         if shadow.unseen:
             shadow.unseen = False
@@ -294,14 +295,14 @@ class _Observer:
             name, shadow.expects = shadow.expects, ""
             self.refuse(f"the attribute `{name}` is found by compiled code: {UNSEEN}")
 
-    def begin(self, frame: Any, code: CodeType, parent: Shadow | None) -> None:
+    def begin(self, frame: Any, code: CodeType, parent: Stack | None) -> None:
         """A new frame."""
         first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
         if parent is not None:
             parent.begun(code, first)
             parent.unseen, parent.expects = False, ""
         functions, outer = self.functions_of(frame, code, first, parent)
-        self.frames[frame] = Instructions(self.reads, self.calls, code, functions, outer)
+        self.frames[frame] = Stack(self.calls, code, functions, outer, OPCODES)
         if parent is None:
             self.arguments(frame, code)
         for function in functions:
@@ -323,20 +324,20 @@ class _Observer:
             return
         known = self.reads.known(function)
         code = function.__code__
-        self.reads.note(self.reads.step(known.source, ".", "__code__"), code, f"{known.name}.__code__", "function")
+        self.reads.note_attribute(function, "__code__", code, "function")
         step, note, name = self.reads.step, self.reads.note, function.__qualname__
         if function.__defaults__:
-            source = step(known.source, ".", "__defaults__")
-            self.reads.guard(source, "len", len(function.__defaults__), f"{name}.__defaults__", "default arguments")
+            source = step(known.source, ATTRIBUTE, "__defaults__")
+            self.reads.guard(source, LENGTH, len(function.__defaults__), f"{name}.__defaults__", "default arguments")
             first = code.co_argcount - len(function.__defaults__)
             for k, value in enumerate(function.__defaults__):
-                note(step(source, "[]", k), value, code.co_varnames[first + k], f"default argument of {name}")
+                note(step(source, ITEM, k), value, code.co_varnames[first + k], f"default argument of {name}")
         for key, value in (function.__kwdefaults__ or {}).items():
-            source = step(step(known.source, ".", "__kwdefaults__"), "[]", key)
+            source = step(step(known.source, ATTRIBUTE, "__kwdefaults__"), ITEM, key)
             note(source, value, key, f"default argument of {name}")
 
-    def functions_of(self, frame: Any, code: CodeType, first: Any, parent: Shadow | None
-                     ) -> tuple[list[Any], Shadow | None]:  # fmt: skip
+    def functions_of(self, frame: Any, code: CodeType, first: Any, parent: Stack | None
+                     ) -> tuple[list[Any], Stack | None]:  # fmt: skip
         """The functions from outside whose code runs in a frame, and where it was defined if that was in this call."""
         outer = self.made.get(id(code))
         called = parent.result.function if parent is not None and parent.result is not None else self.first
@@ -373,11 +374,7 @@ class _Observer:
 
 def _is_closed_over(function: Any, frame: Any) -> bool:
     """Whether a function shares the variables that a frame sees."""
-    nothing = object()
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        if frame.f_locals.get(name, nothing) is not (cell.cell_contents if cell != CellType() else nothing):
-            return False
-    return True
+    return all(frame.f_locals.get(spot.name, ABSENT) is spot.get() for spot in closure(function))
 
 
 def _unwrapped(value: Any, code: CodeType) -> Any:

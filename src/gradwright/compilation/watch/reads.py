@@ -1,19 +1,22 @@
-"""What is outside of the call, and what of it was read: one `Guard` for each."""
+"""What is outside of the call, and what of it was read: one `Guard` for each. It runs no Python code."""
 
 from __future__ import annotations
 
 import gc
+import types
 from array import array
-from collections import defaultdict, deque
+from collections import defaultdict, deque, namedtuple
 from collections.abc import Callable
+from enum import Enum
 from functools import lru_cache
-from types import FunctionType, MappingProxyType, MethodType
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from gradwright.compilation.watch.files import is_library
-from gradwright.compilation.watch.guards import MISSING, Guard, Source, is_atom, weakly
+from gradwright.compilation.watch import guards
+from gradwright.compilation.watch.guards import ITEM, MISSING, VARS, Guard, Kind, Source, Way, is_atom, weakly
+from gradwright.compilation.watch.libraries import is_library
 from gradwright.compilation.watch.numbers import Numbers
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
@@ -27,6 +30,14 @@ BUFFERS: Any = (bytearray, memoryview, array)
 BYTES = "holds bytes that are not compared. Keep them in an array of NumPy's or in a tensor."
 _CONTAINERS = (*_IN_PLACES, set, frozenset)
 _VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
+_HELD_BY_MODULES = ("_parameters", "_modules", "_buffers")
+C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
+             types.BuiltinFunctionType)  # fmt: skip
+"""What methods written in C are in their classes."""
+_ORDINARY = ("builtins", "collections", "functools", "numpy", "types", "itertools", "weakref", "_contextvars")
+"""Where classes in C look up attributes as all others do."""
+_C_DATA = (types.MemberDescriptorType, types.GetSetDescriptorType, type(vars(namedtuple("_", "a"))["a"]))
+
 
 
 class Unknown:
@@ -161,24 +172,45 @@ class Reads:
             known = self.register(value, Source.of(value), name if isinstance(name, str) else type(value).__name__)
         return known
 
-    def step(self, parent: Source, how: str, key: Any = None) -> Source:
+    def step(self, parent: Source, way: Way, key: Any = None) -> Source:
         """The one source of its kind."""
-        which = (id(parent), how, type(key), id(key) if how == "key" else key)
+        which = (id(parent), way, type(key), id(key) if way is guards.ITEM_OF else key)
         found = self._steps.get(which)
         if found is None:
-            found = self._steps[which] = Source(parent, how, Source.of(key) if how == "key" else key)
+            found = self._steps[which] = Source(parent, way, Source.of(key) if way is guards.ITEM_OF else key)
             self._steps[id(found)] = parent  # which stays alive, and keeps its id
         return found
 
     # -- reading --
 
-    def guard(self, source: Source, kind: str, value: Any, name: str, of: str) -> None:
+    def guard(self, source: Source, kind: Kind, value: Any, name: str, of: str) -> None:
         """Enter one, unless it is there."""
-        key = value[0] if kind == "holds" else value if kind == "absent" else None
+        key = value if kind in (guards.HAS, guards.LACKS) else None
         which = (id(source), kind, key if is_atom(key) else id(key))
         if which not in self._seen:
             self._seen.add(which)
             self.guards.append(Guard(source, kind, value, name, of, self.place))
+
+    def ask(self, value: Any, kind: Kind, found: Any, of: str = "container") -> None:
+        """Something was asked of an object from outside."""
+        known = self.known(value)
+        self.guard(known.source, kind, found, known.name, of)
+
+    def note_attribute(self, owner: Any, name: str, value: Any, of: str = "attribute") -> Any:
+        """An attribute of an object from outside was read."""
+        known = self.known(owner)
+        return self.note(self.step(known.source, guards.ATTRIBUTE, name), value, f"{known.name}.{name}", of)
+
+    def register_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """An attribute of an object from outside is from outside."""
+        known = self.known(owner)
+        self.register(value, self.step(known.source, guards.ATTRIBUTE, name), f"{known.name}.{name}")
+
+    def note_variable(self, owner: Any, name: str, value: Any, of: str = "attribute", quiet: bool = False) -> Any:
+        """What an object, or a module, from outside has in its ``__dict__`` was read."""
+        known = self.known(owner)
+        source = self.step(self.step(known.source, VARS), ITEM, name)
+        return self.note(source, value, f"{known.name}.{name}", of, quiet)
 
     def note(self, source: Source, value: Any, name: str, of: str, quiet: bool = False) -> Any:
         """A value was read at a source outside; returns the value."""
@@ -193,21 +225,21 @@ class Reads:
             return value
         self._seen.add((id(source), "read"))
         if is_atom(value):
-            self.guard(source, "equal", value, name, of)
+            self.guard(source, guards.EQUAL, value, name, of)
             return value
         before = self.outside.get(id(value))
         known = self.register(value, source, name)
         if known.source is source:
             if not quiet:
-                self.guard(source, "type", type(value), name, of)
+                self.guard(source, guards.TYPE, type(value), name, of)
         else:
-            self.guard(source, "is", known.source, name, of)
+            self.guard(source, guards.IS, known.source, name, of)
         if before is None:
             if isinstance(value, np.ndarray):
-                self.guard(known.source, "array", value.copy(), name, of)
+                self.guard(known.source, guards.ARRAY, value.copy(), name, of)
             elif isinstance(value, MethodType):
                 for part in ("__self__", "__func__"):
-                    self.note(self.step(source, ".", part), getattr(value, part), f"{name}.{part}", of)
+                    self.note(self.step(source, guards.ATTRIBUTE, part), getattr(value, part), f"{name}.{part}", of)
             elif isinstance(value, (tuple, frozenset)):
                 self.content(value)
         return value
@@ -218,13 +250,13 @@ class Reads:
         if node is None or (id(tensor), "hooks") in self._seen:
             return
         self._seen.add((id(tensor), "hooks"))
-        source = self.step(self.step(self.known(tensor).source, ".", "_node"), ".", "_hooks")
+        source = self.step(self.step(self.known(tensor).source, guards.ATTRIBUTE, "_node"), guards.ATTRIBUTE, "_hooks")
         name = f"hooks of {self.known(tensor).name}"
         hooks = self.note(source, node._hooks, name, "hooks")
         for kind in () if hooks is None else type(hooks).__slots__:
             held = getattr(hooks, kind, None)
             if isinstance(held, dict):
-                self.note(self.step(self.known(hooks).source, ".", kind), held, f"{name}.{kind}", "hooks")
+                self.note_attribute(hooks, kind, held, "hooks")
                 self.content(held)
                 for hook in list(held.values()):
                     self.judge(hook)
@@ -234,26 +266,22 @@ class Reads:
         if has_own_ways(value):
             return  # which is seen when it runs
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
-            known = self.known(value)
-            self.guard(known.source, "truth", bool(len(value)), known.name, "container")
+            self.ask(value, guards.FULL if len(value) else guards.EMPTY, None)
 
     def length(self, value: Any) -> None:
         """The length of a container was asked."""
         if has_own_ways(value):
             return
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
-            known = self.known(value)
-            self.guard(known.source, "len", len(value), known.name, "container")
+            self.ask(value, guards.LENGTH, len(value))
 
     def contains(self, value: Any, key: Any) -> None:
         """Whether a container holds something was asked."""
         if has_own_ways(value):
             return
         if isinstance(value, (dict, set, MappingProxyType)) and not isinstance(key, Unknown):
-            if not self.is_read(value):
-                return
-            known = self.known(value)
-            self.guard(known.source, "holds", (weakly(key), key in value), known.name, "container")
+            if self.is_read(value):
+                self.ask(value, guards.HAS if key in value else guards.LACKS, weakly(key))
         else:
             self.content(value)
 
@@ -266,11 +294,11 @@ class Reads:
             value = held(container).get(key, MISSING)
             if value is MISSING:
                 if is_atom(key):
-                    self.guard(known.source, "absent", key, known.name, "container")
+                    self.ask(container, guards.LACKS, key)
                 else:
                     self.content(container)
                 return MISSING
-            source = self.step(known.source, "[]" if is_atom(key) else "key", key)
+            source = self.step(known.source, ITEM if is_atom(key) else guards.ITEM_OF, key)
         else:
             if type(key) is not int:
                 self.content(container)
@@ -280,7 +308,7 @@ class Reads:
             except IndexError:
                 self.content(container)
                 return MISSING
-            source = self.step(known.source, "[]", key)
+            source = self.step(known.source, ITEM, key)
         label = repr(key) if is_atom(key) else type(key).__name__
         return self.note(source, value, f"{known.name}[{label}]", "element")
 
@@ -332,8 +360,7 @@ class Reads:
 
     def _values(self, one: Any) -> list[Any]:
         if self.is_read(one):
-            known = self.known(one)
-            self.guard(known.source, "keys", tuple(weakly(key) for key in held(one)), known.name, "container")
+            self.ask(one, guards.KEYS, tuple(weakly(key) for key in held(one)))
             for key in list(held(one)):
                 if isinstance(key, TensorBase):
                     self.meet(key)
@@ -342,20 +369,189 @@ class Reads:
 
     def _elements(self, one: Any) -> list[Any]:
         if self.is_read(one):
-            known = self.known(one)
-            self.guard(known.source, "len", len(one), known.name, "container")
+            self.ask(one, guards.LENGTH, len(one))
             for k in range(len(one)):
                 self.item(one, k)
         return list(one)
 
     def _members(self, one: Any) -> None:
-        known = self.known(one)
         if all(map(is_atom, one)):
-            self.guard(known.source, "elements", frozenset(one), known.name, "container")
+            self.ask(one, guards.ELEMENTS, frozenset(one))
         else:
-            self.guard(known.source, "keys", tuple(weakly(key) for key in one), known.name, "container")
+            self.ask(one, guards.KEYS, tuple(weakly(key) for key in one))
             for key in one:
-                self.register(key, Source.of(key), f"an element of {known.name}")
+                self.register(key, Source.of(key), f"an element of {self.known(one).name}")
+
+    # -- attributes --
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """An attribute: its value, `PENDING`, or `MISSING`. No Python code runs."""
+        if isinstance(value, ModuleType):
+            return self._of_module(value, name)
+        if isinstance(value, type):
+            return self._of_class(value, name)
+        if isinstance(value, super):
+            return self._of_super(value, name)
+        kind = type(value)
+        finder, owner = lookup(kind, "__getattribute__")
+        if isinstance(finder, FunctionType) or owner.__module__ not in _ORDINARY:
+            return PENDING
+        if not is_library(kind):
+            self.kind(value)
+        found, owner = lookup(kind, name)
+        if found is not MISSING and hasattr(type(found), "__set__"):
+            self.of_kind(kind, owner, name, found)
+            return self._of_descriptor(value, name, found)
+        held = _dict(value)
+        if id(value) in self.given and isinstance(value, TensorBase) and (found is MISSING or name in (held or ())):
+            raise UnreadError(f"the attribute `{name}` of an argument, a tensor, is read, which no other call's is "
+                              "compared with. Give it as an argument of its own.")  # fmt: skip
+        if held is not None and name in held:
+            return self.note_variable(value, name, held[name]) if self.is_outside(value) else held[name]
+        if found is not MISSING:
+            self._not_in(value, name, held)
+            self.of_kind(kind, owner, name, found)
+            return self._bound(value, kind, name, found)
+        for which in _HELD_BY_MODULES:
+            own = held.get(which) if held is not None else None
+            if isinstance(own, dict) and name in own:
+                if not self.is_outside(value):
+                    return own[name]
+                self.own_dict(value, which)
+                return self.item(own, name)
+        self._not_in(value, name, held)
+        return PENDING if _defined(kind, "__getattr__") is not None else MISSING
+
+    def kind(self, value: Any) -> None:
+        """The class of an object was asked for."""
+        if isinstance(value, (TensorBase, type)) or is_atom(value) or not self.is_read(value):
+            return
+        if self.known(value).source.parent is None:
+            self.ask(value, guards.TYPE, type(value), "object")
+
+    def own_dict(self, value: Any, name: str) -> Any:
+        """A dictionary that an object always has under a name."""
+        return self.note_variable(value, name, vars(value)[name], quiet=True)
+
+    def namespace(self, value: Any) -> Any:
+        """``value.__dict__``."""
+        held = value.__dict__
+        if self.is_outside(value):
+            known = self.known(value)
+            self.register(held, self.step(known.source, VARS), f"vars({known.name})")
+        return held
+
+    def _not_in(self, value: Any, name: str, held: Any) -> None:
+        if held is None or isinstance(value, TensorBase) or (self.ours and name != "forward"):
+            return
+        if not self.is_outside(value):
+            return
+        known = self.known(value)
+        self.guard(self.step(known.source, VARS), guards.LACKS, name, f"vars({known.name})", "attributes")
+
+    def _of_descriptor(self, value: Any, name: str, found: Any) -> Any:
+        if name == "__class__":
+            return type(value)
+        if name == "__dict__":
+            return self.namespace(value)
+        if name == "_version" and isinstance(value, TensorBase) and self.is_outside(value):
+            return self.note_attribute(value, name, value._version)  # type: ignore[attr-defined]
+        if isinstance(found, _C_DATA):
+            try:
+                got = getattr(value, name)
+            except AttributeError:
+                return MISSING
+            if self.is_outside(value) and not isinstance(value, np.ndarray):
+                self.note_attribute(value, name, got)
+            return got
+        return PENDING
+
+    def of_kind(self, kind: type, owner: type, name: str, found: Any) -> None:
+        """Something was found in a class, of which a user may make something else."""
+        if not self.is_outside(owner) or (is_library(owner) and ((self.ours and name != "forward") or _is_c(owner))):
+            return
+        if isinstance(found, (classmethod, staticmethod)) or (
+            hasattr(type(found), "__get__")
+            and not isinstance(found, (FunctionType, property, types.MemberDescriptorType))
+        ):
+            for above in kind.__mro__[: kind.__mro__.index(owner)]:
+                self._not_in_class(above, name)
+            self.note(self.step(self._proxy(owner), ITEM, name), found, f"{owner.__name__}.{name}", "class")
+        else:
+            source = self.step(self.known(kind).source, guards.ATTRIBUTE, name)
+            self.note(source, found, f"{kind.__name__}.{name}", "class")
+
+    def _not_in_class(self, owner: type, name: str) -> None:
+        if not is_library(owner) and self.is_outside(owner):
+            self.guard(self._proxy(owner), guards.LACKS, name, owner.__name__, "class")
+
+    def missing(self, value: Any, name: str) -> None:
+        """It was asked whether an object has an attribute, and it has none."""
+        for owner in (value if isinstance(value, type) else type(value)).__mro__:
+            self._not_in_class(owner, name)
+
+    def _proxy(self, owner: type) -> Source:
+        held = self._proxies.setdefault(owner, owner.__dict__)
+        return self.known(held).source
+
+    def _bound(self, value: Any, kind: type, name: str, found: Any) -> Any:
+        if isinstance(found, FunctionType):
+            return MethodType(found, value)
+        if isinstance(found, staticmethod):
+            return found.__func__
+        if isinstance(found, classmethod):
+            return MethodType(found.__func__, kind)
+        if not hasattr(type(found), "__get__"):
+            return found
+        return getattr(value, name) if isinstance(found, C_METHODS) else PENDING
+
+    def _of_module(self, value: ModuleType, name: str) -> Any:
+        held = value.__dict__
+        if name == "__dict__":
+            return self.namespace(value)
+        if name not in held:
+            known = self.known(value)
+            self.guard(self.step(known.source, VARS), guards.LACKS, name, known.name, "module")
+            return PENDING if "__getattr__" in held or not _is_c(type(value)) else MISSING
+        if is_library(value) and not is_state(held[name]) and (self.ours or isinstance(held[name], ModuleType)):
+            return held[name]
+        return self.note_variable(value, name, held[name], "module")
+
+    def _of_class(self, value: type, name: str) -> Any:
+        above, maker = lookup(type(value), name)
+        if above is not MISSING and hasattr(type(above), "__set__"):
+            if name == "__dict__":
+                return value.__dict__
+            return getattr(value, name) if _is_c(type(above)) and type(above) is not property else PENDING
+        found, owner = lookup(value, name)
+        if found is MISSING:
+            if above is not MISSING:
+                self.of_kind(type(value), maker, name, above)
+            if above is not MISSING and isinstance(above, FunctionType):
+                return MethodType(above, value)
+            if above is not MISSING and _is_c(type(above)):
+                return getattr(value, name)
+            return PENDING if _defined(type(value), "__getattr__") or above is not MISSING else MISSING
+        self.of_kind(value, owner, name, found)
+        if isinstance(found, staticmethod):
+            return found.__func__
+        if isinstance(found, classmethod):
+            return MethodType(found.__func__, value)
+        if isinstance(found, (FunctionType, property)) or not hasattr(type(found), "__get__"):
+            return found
+        return getattr(value, name) if _is_c(type(found)) and not isinstance(value, type(Enum)) else PENDING
+
+    def _of_super(self, value: Any, name: str) -> Any:
+        kind = value.__self_class__
+        mro = kind.__mro__
+        for owner in mro[mro.index(value.__thisclass__) + 1 :]:
+            if name in owner.__dict__:
+                found = owner.__dict__[name]
+                self.of_kind(owner, owner, name, found)
+                if isinstance(value.__self__, type) and isinstance(found, FunctionType):
+                    return found
+                return self._bound(value.__self__, kind, name, found)
+        return PENDING
 
 
 def lookup(kind: type, name: str) -> tuple[Any, Any]:
@@ -380,3 +576,25 @@ def is_iterator(value: Any) -> bool:
 def missing_makes(value: Any, key: Any) -> bool:
     """Whether asking a dictionary for a key puts it there."""
     return isinstance(value, defaultdict) and value.default_factory is not None and key not in value
+
+
+def is_state(value: Any) -> bool:
+    """Whether what a library's module has under a name may be another thing later."""
+    return not isinstance(value, (FunctionType, type, ModuleType, types.BuiltinFunctionType)) and not callable(value)
+
+
+def _defined(kind: type, name: str) -> Any:
+    found, _ = lookup(kind, name)
+    return None if found is MISSING else found
+
+
+def _is_c(kind: type) -> bool:
+    """Whether a class is one of C's."""
+    return not kind.__flags__ & (1 << 9)
+
+
+def _dict(value: Any) -> dict[str, Any] | None:
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except (AttributeError, TypeError):
+        return None
