@@ -100,6 +100,19 @@ def test_autograd_holds_names_alone() -> None:
     report("code in autograd/", [relative(path) for path in rooms if not holds_names_alone(path)])
 
 
+PYTORCHS = {"autograd", "cli", "distributed", "distributions", "nn", "optim", "serialization", "utils"}
+WINGS = sorted(path for path in PACKAGE.iterdir() if (path / "__init__.py").is_file() and path.name not in PYTORCHS)
+
+
+@pytest.mark.parametrize("wing", WINGS, ids=lambda path: path.name)
+def test_every_wing_says_what_it_holds(wing: Path) -> None:
+    text = (wing / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    named = [name for row in re.findall(r"^\| (`[^|]*) \|", text, re.M) for name in re.findall(r"`([^`]+)`", row)]
+    assert named
+    assert [name for name in named if not (wing / name).exists()] == []
+
+
 def test_no_folder_is_too_large_to_read() -> None:
     sizes: dict[Path, int] = {}
     for path in SOURCES:
