@@ -8,7 +8,7 @@ CTC = "PyTorch's gradient supposes that a log_softmax comes before; ours is that
 CHUNKED = "PyTorch gives the chunked form a second gradient of zeros"
 UNREAD = "the triangle that is not read has gradient 0; PyTorch gives it one"
 AT_ZERO = "at 0, orders above 2: the second gradient is NaN in the input; in PyTorch it is in the cotangent"
-SIGNS = "the signs of singular vectors are arbitrary; tests/face/algebra/test_lapack.py compares what they make"
+SIGNS = "signs of singular vectors are arbitrary; tests/face/functions/algebra/test_lapack.py compares what they make"
 
 SPARSE = "sparse tensors are no Tensors, and print differently; tests/face/sparse compares them"
 

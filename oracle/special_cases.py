@@ -29,7 +29,7 @@ CALLABLES: dict[str, Callable[[], Any]] = {
     **{name: _method(name) for name in ("cdouble", "cfloat")},
     "max_pool2d_with_indices_backward": lambda: _max_pool2d_backward,
     "native_dropout_backward": lambda: importlib.import_module("gradwright.nn.functional.top").native_dropout_backward,
-    "slice": lambda: getattr(importlib.import_module("gradwright.face.views"), "slice_view", None),
+    "slice": lambda: getattr(importlib.import_module("gradwright.face.functions.views"), "slice_view", None),
 }
 """By the entry's name without its variant."""
 

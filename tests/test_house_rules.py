@@ -108,7 +108,8 @@ WINGS = sorted(path for path in PACKAGE.iterdir() if (path / "__init__.py").is_f
 def test_every_wing_says_what_it_holds(wing: Path) -> None:
     text = (wing / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 40
-    named = [name for row in re.findall(r"^\| (`[^|]*) \|", text, re.M) for name in re.findall(r"`([^`]+)`", row)]
+    rows = re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
     assert named
     assert [name for name in named if not (wing / name).exists()] == []
 

@@ -41,43 +41,43 @@ from gradwright.face import linalg as linalg
 from gradwright.face import random as random
 from gradwright.face import special_names as special
 from gradwright.face import xp as xp
-from gradwright.face.activation import *
-from gradwright.face.algebra.householder import *
-from gradwright.face.algebra.lapack import *
-from gradwright.face.algebra.linalg import *
-from gradwright.face.algebra.products import *
-from gradwright.face.algebra.spectral import *
-from gradwright.face.arithmetic import *
-from gradwright.face.compare import *
-from gradwright.face.complex import *
 from gradwright.face.creation import *
 from gradwright.face.creation import tensor as tensor  # by name, since editors would take it for the module
-from gradwright.face.diagonal import *
-from gradwright.face.differences import *
-from gradwright.face.distance import *
-from gradwright.face.elementwise import *
-from gradwright.face.histogram import *
-from gradwright.face.indexing import *
+from gradwright.face.functions.activation import *
+from gradwright.face.functions.algebra.householder import *
+from gradwright.face.functions.algebra.lapack import *
+from gradwright.face.functions.algebra.linalg import *
+from gradwright.face.functions.algebra.products import *
+from gradwright.face.functions.algebra.spectral import *
+from gradwright.face.functions.arithmetic import *
+from gradwright.face.functions.compare import *
+from gradwright.face.functions.complex import *
+from gradwright.face.functions.diagonal import *
+from gradwright.face.functions.differences import *
+from gradwright.face.functions.distance import *
+from gradwright.face.functions.elementwise import *
+from gradwright.face.functions.histogram import *
+from gradwright.face.functions.indexing import *
+from gradwright.face.functions.join import *
+from gradwright.face.functions.memory_format import *
+from gradwright.face.functions.order import *
+from gradwright.face.functions.rearrange import *
+from gradwright.face.functions.reduce import *
+from gradwright.face.functions.scan import *
+from gradwright.face.functions.scatter import *
+from gradwright.face.functions.sets import *
+from gradwright.face.functions.shape import *
+from gradwright.face.functions.special import *
+from gradwright.face.functions.statistics import *
+from gradwright.face.functions.views import *
+from gradwright.face.functions.windows import *
 from gradwright.face.interop.einops import await_einops as _await_einops
-from gradwright.face.join import *
-from gradwright.face.memory_format import *
-from gradwright.face.order import *
 from gradwright.face.random import *
 from gradwright.face.reading.torch import result_type as result_type
-from gradwright.face.rearrange import *
-from gradwright.face.reduce import *
 from gradwright.face.reference import FAMILIES as _FAMILIES
 from gradwright.face.reference import attach as _attach
 from gradwright.face.reference import methods as _methods
-from gradwright.face.scan import *
-from gradwright.face.scatter import *
-from gradwright.face.sets import *
-from gradwright.face.shape import *
-from gradwright.face.special import *
-from gradwright.face.statistics import *
 from gradwright.face.tensor import Tensor as Tensor
-from gradwright.face.views import *
-from gradwright.face.windows import *
 from gradwright.face.xp.creation import from_dlpack as from_dlpack
 from gradwright.function.custom_op import custom_op as custom_op
 from gradwright.ops.declare import Op as Op

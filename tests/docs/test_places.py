@@ -44,6 +44,6 @@ def test_a_function_has_the_formulas_that_its_code_names() -> None:
 
 def test_a_function_made_from_a_declaration_is_where_it_is_declared() -> None:
     at = place(Name("gradwright", "mul", gw.mul))
-    assert at[0] == "src/gradwright/face/elementwise.py"
+    assert at[0] == "src/gradwright/face/functions/elementwise.py"
     assert line(at).startswith("mul = ")
     assert place(Name("gradwright.nn", "Linear", gw.nn.Linear))[0] == "src/gradwright/nn/modules/linear.py"

@@ -17,7 +17,7 @@ from docs.generator.torch_links import BASE, link
 ])  # fmt: skip
 def test_the_address_follows_the_module(door: str, value: object, address: str) -> None:
     name = Name(door, value.__name__, value)
-    assert f"<{BASE}/{address}>" in (link(name, "src/gradwright/face/reduce.py") or "")
+    assert f"<{BASE}/{address}>" in (link(name, "src/gradwright/face/functions/reduce.py") or "")
 
 
 def test_names_that_pytorch_has_not_have_no_link() -> None:

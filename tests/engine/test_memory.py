@@ -14,7 +14,7 @@ import gradwright as gw
 from gradwright import backends
 from gradwright.engine.base import wrap
 from gradwright.engine.memory import layout, same
-from gradwright.face.views import set_
+from gradwright.face.functions.views import set_
 
 pytest.importorskip("array_api_strict")
 strict = importlib.import_module("gradwright.backends.strict").namespace

@@ -67,6 +67,7 @@ MERGED = {
 PICKLED = {
     **{f"{new.rpartition('.')[0]}.{name}": new for new, names in MERGED.items() for name in names},
     "gradwright.contract.trees": "gradwright.function.contract.trees",
+    "gradwright.face.memory_format": "gradwright.face.functions.memory_format",
     "gradwright.methods.storage": "gradwright.face.methods.storage",
     "gradwright.nn.functional.adaptive_pool": "gradwright.nn.functional.pool",
     "gradwright.nn.modules.adaptive": "gradwright.nn.modules.pool",
@@ -90,6 +91,7 @@ MOVED = {
     "gradwright.around": "gradwright.pytorch",
     "gradwright.building": "gradwright.base.compiler",
     "gradwright.contract": "gradwright.function.contract",
+    "gradwright.face.algebra": "gradwright.face.functions.algebra",
     "gradwright.guards": "gradwright.function.watched",
     "gradwright.interpreter": "gradwright.base.cpython",
     "gradwright.later": "gradwright.base.later",
@@ -101,6 +103,11 @@ MOVED = {
     "gradwright.transform.program": "gradwright.compilation",
     "gradwright.watchers": "gradwright.debug",
 }
+MOVED |= {f"gradwright.face.{name}": f"gradwright.face.functions.{name}" for name in (
+    "activation", "arithmetic", "compare", "complex", "diagonal", "differences", "distance", "elementwise", "forms",
+    "histogram", "indexing", "join", "keys", "memory_options", "order", "rearrange", "reduce", "returns", "scan",
+    "scatter", "sets", "shape", "special", "statistics", "views", "windows",
+)}  # fmt: skip
 """Private paths of 0.2: importing one raises ImportError with the new place. These rows go after the next release."""
 
 

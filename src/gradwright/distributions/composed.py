@@ -13,9 +13,9 @@ from gradwright.distributions.distribution import Distribution
 from gradwright.distributions.transforms import AbsTransform, ComposeTransform, Transform
 from gradwright.distributions.utils import sum_rightmost
 from gradwright.engine.grad_mode import no_grad
-from gradwright.face.elementwise import where
-from gradwright.face.reduce import logsumexp
-from gradwright.face.scatter import gather
+from gradwright.face.functions.elementwise import where
+from gradwright.face.functions.reduce import logsumexp
+from gradwright.face.functions.scatter import gather
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

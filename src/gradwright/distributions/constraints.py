@@ -19,11 +19,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base.later import later
-from gradwright.face.algebra.decompose import cholesky_ex, eigvalsh
-from gradwright.face.compare import isclose
-from gradwright.face.join import cat as _joined
-from gradwright.face.join import stack as _stacked
-from gradwright.face.reduce import norm
+from gradwright.face.functions.algebra.decompose import cholesky_ex, eigvalsh
+from gradwright.face.functions.compare import isclose
+from gradwright.face.functions.join import cat as _joined
+from gradwright.face.functions.join import stack as _stacked
+from gradwright.face.functions.reduce import norm
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Value

@@ -12,7 +12,7 @@ from gradwright.distributions.composed import Folded, TransformedDistribution
 from gradwright.distributions.distribution import LOG_2PI, Distribution, ExponentialFamily
 from gradwright.distributions.transforms import AffineTransform, ExpTransform, StickBreakingTransform
 from gradwright.distributions.utils import EULER, broadcast_all
-from gradwright.face.elementwise import where
+from gradwright.face.functions.elementwise import where
 from gradwright.face.special_names import erf, erfinv, i0e, i1e
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from gradwright.distributions.utils import (
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import random
 from gradwright.face.creation import arange, eye
-from gradwright.face.elementwise import where
-from gradwright.face.scan import cumsum
-from gradwright.face.scatter import gather
-from gradwright.face.shape import broadcast_tensors
+from gradwright.face.functions.elementwise import where
+from gradwright.face.functions.scan import cumsum
+from gradwright.face.functions.scatter import gather
+from gradwright.face.functions.shape import broadcast_tensors
 from gradwright.face.special_names import gammaln as lgamma
 from gradwright.face.special_names import logit, xlogy
 from gradwright.nn.functional.activation import logsigmoid

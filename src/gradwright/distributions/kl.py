@@ -21,9 +21,9 @@ from gradwright.distributions.positive import Exponential, Gamma, Pareto
 from gradwright.distributions.shares import Beta, ContinuousBernoulli, Dirichlet
 from gradwright.distributions.utils import EULER, sum_rightmost
 from gradwright.engine.source_line import warn
-from gradwright.face.algebra.solve import solve_triangular
-from gradwright.face.elementwise import where
-from gradwright.face.shape import broadcast_shapes
+from gradwright.face.functions.algebra.solve import solve_triangular
+from gradwright.face.functions.elementwise import where
+from gradwright.face.functions.shape import broadcast_shapes
 from gradwright.face.special_names import digamma, erf, xlogy
 from gradwright.face.special_names import gammaln as lgamma
 from gradwright.nn.functional.activation import logsigmoid

@@ -14,15 +14,15 @@ from gradwright.distributions.utils import broadcast_all, lazy_property
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.source_line import warn
-from gradwright.face.algebra.decompose import cholesky
-from gradwright.face.algebra.lapack import cholesky_inverse, cholesky_solve
-from gradwright.face.algebra.solve import slogdet, solve_triangular
 from gradwright.face.creation import arange, eye, tensor
-from gradwright.face.diagonal import diag_embed
-from gradwright.face.elementwise import where
-from gradwright.face.join import cat
-from gradwright.face.reduce import norm
-from gradwright.face.shape import broadcast_shapes, broadcast_tensors
+from gradwright.face.functions.algebra.decompose import cholesky
+from gradwright.face.functions.algebra.lapack import cholesky_inverse, cholesky_solve
+from gradwright.face.functions.algebra.solve import slogdet, solve_triangular
+from gradwright.face.functions.diagonal import diag_embed
+from gradwright.face.functions.elementwise import where
+from gradwright.face.functions.join import cat
+from gradwright.face.functions.reduce import norm
+from gradwright.face.functions.shape import broadcast_shapes, broadcast_tensors
 from gradwright.face.special_names import digamma, multigammaln
 from gradwright.face.special_names import gammaln as lgamma
 

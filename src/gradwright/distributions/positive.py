@@ -14,7 +14,7 @@ from gradwright.distributions.draws import gamma_cdf
 from gradwright.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
 from gradwright.distributions.utils import EULER, broadcast_all
 from gradwright.engine.apply import apply
-from gradwright.face.elementwise import where
+from gradwright.face.functions.elementwise import where
 from gradwright.face.special_names import digamma, xlogy
 from gradwright.face.special_names import gammaln as lgamma
 

@@ -13,8 +13,8 @@ from gradwright.distributions.distribution import ExponentialFamily
 from gradwright.distributions.transforms import ExpTransform, SigmoidTransform
 from gradwright.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, normalized
 from gradwright.face import random
-from gradwright.face.elementwise import softplus, where
-from gradwright.face.join import stack
+from gradwright.face.functions.elementwise import softplus, where
+from gradwright.face.functions.join import stack
 from gradwright.face.special_names import digamma, xlogy
 from gradwright.face.special_names import gammaln as lgamma
 from gradwright.nn.functional.activation import logsigmoid

@@ -11,9 +11,9 @@ from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.face.creation import tensor
-from gradwright.face.diagonal import tril_indices
-from gradwright.face.reduce import logsumexp, softmax
-from gradwright.face.shape import broadcast_tensors
+from gradwright.face.functions.diagonal import tril_indices
+from gradwright.face.functions.reduce import logsumexp, softmax
+from gradwright.face.functions.shape import broadcast_tensors
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

@@ -1,4 +1,1 @@
-"""The torch-style face: PyTorch's function names and arguments, translated to the operations.
-
-Each function takes its tensor as ``input``, so that `gradwright.Tensor` has the same functions as methods.
-"""
+"""PyTorch's and the array API's names and arguments, translated to operations; nothing is computed here."""

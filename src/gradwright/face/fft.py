@@ -21,9 +21,9 @@ from gradwright.base.later import later
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
 from gradwright.face import xp
-from gradwright.face.memory_options import strided_only
+from gradwright.face.functions.memory_options import strided_only
+from gradwright.face.functions.rearrange import roll
 from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg, to_dtype
-from gradwright.face.rearrange import roll
 from gradwright.ops import fft as _ops
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gradwright.base.errors import LinAlgError
 from gradwright.base.later import later
-from gradwright.face.algebra.decompose import (
+from gradwright.face.functions.algebra.decompose import (
     cholesky,
     cholesky_ex,
     eig,
@@ -20,15 +20,15 @@ from gradwright.face.algebra.decompose import (
     svd,
     svdvals,
 )
-from gradwright.face.algebra.householder import householder_product
-from gradwright.face.algebra.ldl import ldl_factor, ldl_factor_ex, ldl_solve
-from gradwright.face.algebra.linalg import matmul
-from gradwright.face.algebra.matrix_function import matrix_function, matrix_log, matrix_sqrt
-from gradwright.face.algebra.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from gradwright.face.algebra.products import multi_dot, vecdot
-from gradwright.face.algebra.products import powers as vander
-from gradwright.face.algebra.products import vector_cross as cross
-from gradwright.face.algebra.solve import (
+from gradwright.face.functions.algebra.householder import householder_product
+from gradwright.face.functions.algebra.ldl import ldl_factor, ldl_factor_ex, ldl_solve
+from gradwright.face.functions.algebra.linalg import matmul
+from gradwright.face.functions.algebra.matrix_function import matrix_function, matrix_log, matrix_sqrt
+from gradwright.face.functions.algebra.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from gradwright.face.functions.algebra.products import multi_dot, vecdot
+from gradwright.face.functions.algebra.products import powers as vander
+from gradwright.face.functions.algebra.products import vector_cross as cross
+from gradwright.face.functions.algebra.solve import (
     det,
     inv,
     inv_ex,
@@ -44,7 +44,7 @@ from gradwright.face.algebra.solve import (
     tensorinv,
     tensorsolve,
 )
-from gradwright.face.diagonal import diagonal as _diagonal
+from gradwright.face.functions.diagonal import diagonal as _diagonal
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

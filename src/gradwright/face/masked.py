@@ -14,9 +14,9 @@ import numpy as np
 
 from gradwright.base import dtypes
 from gradwright.base.later import later
-from gradwright.face import arithmetic, order, reduce, scan
-from gradwright.face import elementwise as e
-from gradwright.face.complex import conj
+from gradwright.face.functions import arithmetic, order, reduce, scan
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions.complex import conj
 from gradwright.face.reading.torch import tensor_arg, to_dtype
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from gradwright.base import dtypes
 from gradwright.base.later import later
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
-from gradwright.face import elementwise as _elementwise
-from gradwright.face.forms import alike, floating, function, without_slope
+from gradwright.face.functions import elementwise as _elementwise
+from gradwright.face.functions.forms import alike, floating, function, without_slope
+from gradwright.face.functions.reduce import log_softmax, logsumexp, softmax
+from gradwright.face.functions.special import digamma, erf, erfc, erfinv, fixed, i0, logit, polygamma, sinc, xlogy
+from gradwright.face.functions.special import igamma as gammainc
+from gradwright.face.functions.special import igammac as gammaincc
+from gradwright.face.functions.special import lgamma as gammaln
+from gradwright.face.functions.special import mvlgamma as multigammaln
 from gradwright.face.reading.torch import tensor_arg, to_dtype
-from gradwright.face.reduce import log_softmax, logsumexp, softmax
-from gradwright.face.special import digamma, erf, erfc, erfinv, fixed, i0, logit, polygamma, sinc, xlogy
-from gradwright.face.special import igamma as gammainc
-from gradwright.face.special import igammac as gammaincc
-from gradwright.face.special import lgamma as gammaln
-from gradwright.face.special import mvlgamma as multigammaln
 from gradwright.ops import special as _special
 from gradwright.ops.declare import Op
 

@@ -21,13 +21,14 @@ from gradwright.engine.numbers import asked
 from gradwright.engine.strict import warn
 from gradwright.engine.view import alias_of
 from gradwright.face import creation, random, xp
-from gradwright.face import elementwise as e
-from gradwright.face import indexing as i
-from gradwright.face import join as j
-from gradwright.face import shape as s
-from gradwright.face.algebra import linalg as m
-from gradwright.face.forms import inplace_operator, operator
-from gradwright.face.memory_format import contiguous_format, lies_in, order_like, preserve_format, suggested
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions import indexing as i
+from gradwright.face.functions import join as j
+from gradwright.face.functions import shape as s
+from gradwright.face.functions.algebra import linalg as m
+from gradwright.face.functions.forms import inplace_operator, operator
+from gradwright.face.functions.memory_format import contiguous_format, lies_in, order_like, preserve_format, suggested
+from gradwright.face.functions.views import strides
 from gradwright.face.methods.arrays import Arrays
 from gradwright.face.methods.asked import Asked
 from gradwright.face.methods.conversions import Conversions
@@ -39,7 +40,6 @@ from gradwright.face.methods.placed import Placed, readable
 from gradwright.face.methods.subclasses import Subclasses, alike, attributes, refuse_dispatch
 from gradwright.face.reading import overwrite
 from gradwright.face.reading.torch import destination, to_dtype
-from gradwright.face.views import strides
 from gradwright.function.watched.in_backward import leaves, made_of
 from gradwright.ops import arithmetic, piecewise
 

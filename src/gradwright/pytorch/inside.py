@@ -6,8 +6,8 @@ from typing import Any
 
 from gradwright.backends.devices import get_default_device as _get_default_device
 from gradwright.engine.mode import now
+from gradwright.face.functions.memory_format import layout
 from gradwright.face.linalg import LinAlgError as _LinAlgError
-from gradwright.face.memory_format import layout
 from gradwright.face.methods.subclasses import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,

@@ -19,7 +19,7 @@ from gradwright.base.absent import Absent
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import is_grad_enabled
-from gradwright.face.compare import isclose
+from gradwright.face.functions.compare import isclose
 from gradwright.face.tensor import Tensor
 from gradwright.function.contract.trees import tree_leaves, tree_map_only
 from gradwright.function.function import Function

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import set_grad_enabled
-from gradwright.face.complex import view_as_real
+from gradwright.face.functions.complex import view_as_real
 from gradwright.optim.lbfgs import _cubic_minimum, _Point
 from gradwright.optim.lbfgs import _strong_wolfe as _search
 

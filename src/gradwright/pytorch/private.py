@@ -10,7 +10,7 @@ from typing import Any
 
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
-from gradwright.face.join import cat
+from gradwright.face.functions.join import cat
 from gradwright.func import vmap
 from gradwright.pytorch.compiler import is_compiling
 from gradwright.pytorch.jit import Final, Future, export, ignore, is_scripting, unused

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from gradwright.engine.base import TensorBase
-from gradwright.face.join import stack
+from gradwright.face.functions.join import stack
 
 __all__ = ["rearrange"]
 

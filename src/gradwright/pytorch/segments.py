@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.face.creation import arange
-from gradwright.face.elementwise import where
-from gradwright.face.scatter import index_add, index_reduce, index_select
+from gradwright.face.functions.elementwise import where
+from gradwright.face.functions.scatter import index_add, index_reduce, index_select
 
 __all__ = ["segment_reduce"]
 

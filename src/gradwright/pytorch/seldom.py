@@ -8,9 +8,9 @@ import numpy as np
 
 from gradwright.base import dtypes
 from gradwright.face import linalg
-from gradwright.face.complex import view_as_complex, view_as_real
 from gradwright.face.creation import as_tensor
-from gradwright.face.join import copied
+from gradwright.face.functions.complex import view_as_complex, view_as_real
+from gradwright.face.functions.join import copied
 from gradwright.face.reading.torch import dims
 from gradwright.pytorch.overrides import handle_torch_function, has_torch_function
 

@@ -12,8 +12,8 @@ from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation, random
-from gradwright.face.compare import isclose
-from gradwright.face.elementwise import abs as magnitude
+from gradwright.face.functions.compare import isclose
+from gradwright.face.functions.elementwise import abs as magnitude
 from gradwright.face.sparse.tensor import SparseTensor
 from gradwright.face.tensor import Tensor
 

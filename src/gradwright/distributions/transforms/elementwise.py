@@ -10,8 +10,8 @@ from gradwright.distributions import constraints
 from gradwright.distributions.transforms.transform import Same, Transform, broadcast_to_parameters
 from gradwright.distributions.utils import sum_rightmost
 from gradwright.engine.base import TensorBase
-from gradwright.face.elementwise import softplus
-from gradwright.face.shape import broadcast_tensors
+from gradwright.face.functions.elementwise import softplus
+from gradwright.face.functions.shape import broadcast_tensors
 
 if TYPE_CHECKING:
     from gradwright.distributions.distribution import Distribution

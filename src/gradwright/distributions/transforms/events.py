@@ -11,12 +11,12 @@ from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
 from gradwright.distributions.transforms.transform import Same, Transform
 from gradwright.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
-from gradwright.face.algebra.decompose import cholesky
-from gradwright.face.diagonal import diag_embed
-from gradwright.face.elementwise import softplus
-from gradwright.face.join import cat
-from gradwright.face.reduce import softmax
-from gradwright.face.scan import cumprod, cumsum
+from gradwright.face.functions.algebra.decompose import cholesky
+from gradwright.face.functions.diagonal import diag_embed
+from gradwright.face.functions.elementwise import softplus
+from gradwright.face.functions.join import cat
+from gradwright.face.functions.reduce import softmax
+from gradwright.face.functions.scan import cumprod, cumsum
 
 
 def _last(shape: Any, dims: int) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
 from gradwright.distributions.utils import sum_rightmost
-from gradwright.face.join import cat, stack
-from gradwright.face.shape import broadcast_shapes
+from gradwright.face.functions.join import cat, stack
+from gradwright.face.functions.shape import broadcast_shapes
 
 
 class Transform:

@@ -15,14 +15,14 @@ from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import followed
 from gradwright.engine.numbers import number
-from gradwright.face import elementwise
 from gradwright.face.creation.data import finish, read, to
-from gradwright.face.join import cat
-from gradwright.face.memory_format import order_like, order_of, sparse_coo
-from gradwright.face.memory_options import is_sparse, no_entries, strided_only
+from gradwright.face.functions import elementwise
+from gradwright.face.functions.join import cat
+from gradwright.face.functions.memory_format import order_like, order_of, sparse_coo
+from gradwright.face.functions.memory_options import is_sparse, no_entries, strided_only
+from gradwright.face.functions.shape import clone, expand, reshape
+from gradwright.face.functions.views import row_major
 from gradwright.face.reading.torch import result_type, sizes, tensor_arg
-from gradwright.face.shape import clone, expand, reshape
-from gradwright.face.views import row_major
 from gradwright.face.xp.creation import fresh
 from gradwright.function.watched.in_backward import is_repeatable
 from gradwright.ops import shape as _shape

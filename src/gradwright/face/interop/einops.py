@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.face import join, reduce, shape
-from gradwright.face.algebra import einsum
+from gradwright.face.functions import join, reduce, shape
+from gradwright.face.functions.algebra import einsum
 
 _MODULE = "einops._backends"
 

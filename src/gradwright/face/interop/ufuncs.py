@@ -15,7 +15,8 @@ from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, device, device_of
 from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.face import (
+from gradwright.face import special_names as special
+from gradwright.face.functions import (
     arithmetic,
     compare,
     diagonal,
@@ -32,12 +33,11 @@ from gradwright.face import (
     statistics,
     views,
 )
-from gradwright.face import complex as numbers
-from gradwright.face import special as functions
-from gradwright.face import special_names as special
-from gradwright.face.algebra import einsum, products
-from gradwright.face.algebra import linalg as matrices
-from gradwright.face.forms import aside, store
+from gradwright.face.functions import complex as numbers
+from gradwright.face.functions import special as functions
+from gradwright.face.functions.algebra import einsum, products
+from gradwright.face.functions.algebra import linalg as matrices
+from gradwright.face.functions.forms import aside, store
 from gradwright.face.reading.common import taken
 
 _HOMES = (

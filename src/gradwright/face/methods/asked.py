@@ -10,7 +10,7 @@ from gradwright.base import dtypes
 from gradwright.base.errors import kind
 from gradwright.base.upward import above
 from gradwright.engine.source_line import warn
-from gradwright.face import memory_format
+from gradwright.face.functions import memory_format
 from gradwright.face.methods.storage import TypedStorage, UntypedStorage
 
 if TYPE_CHECKING:

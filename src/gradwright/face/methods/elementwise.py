@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradwright.face import activation as v
-from gradwright.face import arithmetic as a
-from gradwright.face import compare as c
-from gradwright.face import elementwise as e
-from gradwright.face.forms import aside, inplace, store
+from gradwright.face.functions import activation as v
+from gradwright.face.functions import arithmetic as a
+from gradwright.face.functions import compare as c
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions.forms import aside, inplace, store
 from gradwright.face.reading import overwrite
 from gradwright.face.reading.torch import tensor_arg
 

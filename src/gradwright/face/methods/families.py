@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright.face import complex as z
-from gradwright.face import diagonal as d
-from gradwright.face import differences, distance, histogram, sets
-from gradwright.face import indexing as i
-from gradwright.face import join as j
-from gradwright.face import order as o
-from gradwright.face import rearrange as a
-from gradwright.face import reduce as r
-from gradwright.face import scan as c
-from gradwright.face import scatter as w
-from gradwright.face import shape as s
-from gradwright.face import special as f
-from gradwright.face import statistics as q
-from gradwright.face import views as v
-from gradwright.face.algebra import householder as h
-from gradwright.face.algebra import lapack as k
-from gradwright.face.algebra import linalg as m
-from gradwright.face.algebra import products as p
-from gradwright.face.algebra import spectral
-from gradwright.face.forms import attribute, inplace
+from gradwright.face.functions import complex as z
+from gradwright.face.functions import diagonal as d
+from gradwright.face.functions import differences, distance, histogram, sets
+from gradwright.face.functions import indexing as i
+from gradwright.face.functions import join as j
+from gradwright.face.functions import order as o
+from gradwright.face.functions import rearrange as a
+from gradwright.face.functions import reduce as r
+from gradwright.face.functions import scan as c
+from gradwright.face.functions import scatter as w
+from gradwright.face.functions import shape as s
+from gradwright.face.functions import special as f
+from gradwright.face.functions import statistics as q
+from gradwright.face.functions import views as v
+from gradwright.face.functions.algebra import householder as h
+from gradwright.face.functions.algebra import lapack as k
+from gradwright.face.functions.algebra import linalg as m
+from gradwright.face.functions.algebra import products as p
+from gradwright.face.functions.algebra import spectral
+from gradwright.face.functions.forms import attribute, inplace
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

@@ -23,9 +23,9 @@ from gradwright.base.upward import above, slots
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import warn
 from gradwright.engine.view import alias_of
-from gradwright.face.algebra.einsum import einsum
+from gradwright.face.functions.algebra.einsum import einsum
+from gradwright.face.functions.views import alias
 from gradwright.face.methods.exchange import KNOWN, exchange
-from gradwright.face.views import alias
 
 _CLASSES, _ALL = 1, 2
 _off: ContextVar[int] = ContextVar("what functions do not ask: classes, or modes, too", default=0)

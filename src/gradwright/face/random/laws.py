@@ -16,7 +16,7 @@ from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.numbers import number
 from gradwright.engine.strict import warn
 from gradwright.face.creation import finish, size_of
-from gradwright.face.memory_options import strided_only
+from gradwright.face.functions.memory_options import strided_only
 from gradwright.face.random.plain import rand_like, randn_like
 from gradwright.face.random.streams import Generator, drawn_array, source_of
 from gradwright.face.reading.torch import tensor_arg

@@ -11,7 +11,7 @@ from gradwright.backends.devices import chosen
 from gradwright.base import dtypes
 from gradwright.engine.numbers import number
 from gradwright.face.creation import alike, finish, size_of
-from gradwright.face.memory_options import strided_only
+from gradwright.face.functions.memory_options import strided_only
 from gradwright.face.random.streams import Generator, drawn_array, source_of
 
 if TYPE_CHECKING:

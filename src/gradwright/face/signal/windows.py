@@ -1,4 +1,4 @@
-"""Window functions of `torch.signal.windows`; see `gradwright.face.windows` for sample points k and m.
+"""Window functions of `torch.signal.windows`; see `gradwright.face.functions.windows` for sample points k and m.
 
 Each takes the number of points M, its own parameters by name, ``sym`` (symmetric, or else periodic), ``dtype``
 (float32 or float64), ``device`` and ``requires_grad``. Each raises ValueError for a negative M or another dtype.
@@ -14,8 +14,8 @@ import numpy as np
 from gradwright.base import dtypes
 from gradwright.base.later import later
 from gradwright.engine.numbers import number
-from gradwright.face import windows as _w
-from gradwright.face.memory_format import strided
+from gradwright.face.functions import windows as _w
+from gradwright.face.functions.memory_format import strided
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

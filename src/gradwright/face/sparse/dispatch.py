@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright.base.errors import kind
-from gradwright.face.join import cat as dense_cat
+from gradwright.face.functions.join import cat as dense_cat
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "subtract": operator.sub, "mul": operator.mul,

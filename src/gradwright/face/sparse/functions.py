@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.grad_mode import no_grad
-from gradwright.face.scatter import scatter_reduce
+from gradwright.face.functions.scatter import scatter_reduce
 from gradwright.face.sparse.tensor import SparseTensor, expected
 from gradwright.face.tensor import Tensor
 

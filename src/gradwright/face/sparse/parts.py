@@ -10,7 +10,7 @@ from typing import Any
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
 from gradwright.base.upward import above
-from gradwright.face.join import cat
+from gradwright.face.functions.join import cat
 
 
 class Parts:

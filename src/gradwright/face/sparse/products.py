@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright.face.join import cat, stack
+from gradwright.face.functions.join import cat, stack
 from gradwright.face.sparse.functions import mm
 from gradwright.face.sparse.tensor import SparseTensor, expected
 

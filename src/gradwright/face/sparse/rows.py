@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
 from gradwright.face.creation import arange, as_tensor
-from gradwright.face.join import cat, stack
-from gradwright.face.memory_format import sparse_csr
+from gradwright.face.functions.join import cat, stack
+from gradwright.face.functions.memory_format import sparse_csr
 from gradwright.face.sparse.tensor import SparseTensor, sparse_coo_tensor
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from gradwright.base import dtypes
 from gradwright.base.dtypes import Size
 from gradwright.base.errors import kind
 from gradwright.face.creation import as_tensor, tensor, zeros
-from gradwright.face.indexing import nonzero
-from gradwright.face.join import cat, stack
-from gradwright.face.memory_format import sparse_coo
+from gradwright.face.functions.indexing import nonzero
+from gradwright.face.functions.join import cat, stack
+from gradwright.face.functions.memory_format import sparse_coo
+from gradwright.face.functions.sets import unique
 from gradwright.face.methods.subclasses import DisableTorchFunctionSubclass, ask_from_now_on
-from gradwright.face.sets import unique
 from gradwright.face.sparse import dispatch
 from gradwright.face.sparse.parts import Parts
 from gradwright.face.tensor import Tensor

@@ -15,8 +15,8 @@ from gradwright.backends.devices import device
 from gradwright.base.dtypes import Size, dtype
 from gradwright.engine.base import TensorBase
 from gradwright.engine.edges import GradientEdge
-from gradwright.face.memory_format import memory_format
-from gradwright.face.memory_options import Memory
+from gradwright.face.functions.memory_format import memory_format
+from gradwright.face.functions.memory_options import Memory
 from gradwright.face.random import Generator
 from gradwright.face.tensor import Tensor
 

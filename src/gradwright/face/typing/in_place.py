@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast as _cast
 
-from gradwright.face import arithmetic as _arithmetic
-from gradwright.face import elementwise as _elementwise
-from gradwright.face import special as _special
 from gradwright.face import typing as _typing
-from gradwright.face.algebra import linalg as _linalg
+from gradwright.face.functions import arithmetic as _arithmetic
+from gradwright.face.functions import elementwise as _elementwise
+from gradwright.face.functions import special as _special
+from gradwright.face.functions.algebra import linalg as _linalg
 
 _unary = _cast(_typing.Unary, None)
 abs_ = acos_ = acosh_ = arccos_ = arccosh_ = arcsin_ = arcsinh_ = arctan_ = arctanh_ = _unary

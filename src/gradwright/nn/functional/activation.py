@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
 from gradwright.engine.apply import apply, apply_one
-from gradwright.face import elementwise
-from gradwright.face.activation import floating_arg, hardshrink, prelu
-from gradwright.face.algebra.linalg import linear
-from gradwright.face.elementwise import abs as absolute
-from gradwright.face.elementwise import sigmoid, softplus, tanh, where
-from gradwright.face.forms import aside, store
-from gradwright.face.forms import inplace as in_place
-from gradwright.face.join import split
+from gradwright.face.functions import elementwise
+from gradwright.face.functions.activation import floating_arg, hardshrink, prelu
+from gradwright.face.functions.algebra.linalg import linear
+from gradwright.face.functions.elementwise import abs as absolute
+from gradwright.face.functions.elementwise import sigmoid, softplus, tanh, where
+from gradwright.face.functions.forms import aside, store
+from gradwright.face.functions.forms import inplace as in_place
+from gradwright.face.functions.join import split
 from gradwright.face.random import rand_like
 from gradwright.face.reading.torch import one_dim, tensor_arg
 from gradwright.ops import activation as _ops

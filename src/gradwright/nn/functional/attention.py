@@ -10,12 +10,12 @@ from gradwright.base import dtypes
 from gradwright.base.errors import size
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.face import elementwise as e
-from gradwright.face import reduce as _reduce
-from gradwright.face.activation import floating_arg
-from gradwright.face.algebra.linalg import linear, matmul
 from gradwright.face.creation import full
-from gradwright.face.join import cat, chunk
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions import reduce as _reduce
+from gradwright.face.functions.activation import floating_arg
+from gradwright.face.functions.algebra.linalg import linear, matmul
+from gradwright.face.functions.join import cat, chunk
 from gradwright.nn.functional.dropout import dropout
 from gradwright.ops.activation import masked_softmax
 

@@ -12,14 +12,14 @@ from gradwright.base import dtypes
 from gradwright.base.errors import size
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.face import elementwise as e
-from gradwright.face import reduce as _reduce
-from gradwright.face.activation import floating_arg
-from gradwright.face.algebra.linalg import linear
-from gradwright.face.algebra.matrices import legacy
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions import reduce as _reduce
+from gradwright.face.functions.activation import floating_arg
+from gradwright.face.functions.algebra.linalg import linear
+from gradwright.face.functions.algebra.matrices import legacy
+from gradwright.face.functions.scatter import gather, index_select
 from gradwright.face.reading.require import known_within, within
 from gradwright.face.reading.torch import tensor_arg, to_dtype
-from gradwright.face.scatter import gather, index_select
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.nn.functional.sparse import one_hot

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
-from gradwright.face import elementwise as e
-from gradwright.face import reduce as _reduce
-from gradwright.face.activation import floating_arg
 from gradwright.face.creation import arange, as_tensor, full
-from gradwright.face.join import cat, stack
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions import reduce as _reduce
+from gradwright.face.functions.activation import floating_arg
+from gradwright.face.functions.join import cat, stack
+from gradwright.face.functions.scatter import gather
 from gradwright.face.reading.require import within
 from gradwright.face.reading.torch import tensor_arg
-from gradwright.face.scatter import gather
 from gradwright.nn.functional.reduction import mode, reduced
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import size
-from gradwright.face.algebra.linalg import einsum
 from gradwright.face.creation import ones
-from gradwright.face.elementwise import mul
+from gradwright.face.functions.algebra.linalg import einsum
+from gradwright.face.functions.elementwise import mul
+from gradwright.face.functions.reduce import norm
 from gradwright.face.reading.torch import numpy_names, tensor_arg
-from gradwright.face.reduce import norm
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
 from gradwright.engine.numbers import number
-from gradwright.face.elementwise import mul
-from gradwright.face.forms import store
+from gradwright.face.functions.elementwise import mul
+from gradwright.face.functions.forms import store
 from gradwright.face.random import rand
 from gradwright.face.reading.torch import tensor_arg
 

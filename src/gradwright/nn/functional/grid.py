@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gradwright.base import dtypes
 from gradwright.base.errors import size as text
 from gradwright.face import creation
-from gradwright.face.join import cat
+from gradwright.face.functions.join import cat
 from gradwright.face.reading.torch import tensor_arg
 
 if TYPE_CHECKING:

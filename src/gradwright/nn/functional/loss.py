@@ -16,12 +16,12 @@ from gradwright.base.errors import size
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
-from gradwright.face import elementwise as e
-from gradwright.face.algebra.matrices import legacy
 from gradwright.face.creation import ones_like
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions.algebra.matrices import legacy
+from gradwright.face.functions.special import xlogy
 from gradwright.face.reading.require import require, within
 from gradwright.face.reading.torch import result_type, tensor_arg, to_dtype
-from gradwright.face.special import xlogy
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
 from gradwright.nn.functional.reduction import mode, reduced

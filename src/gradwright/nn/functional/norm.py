@@ -16,8 +16,8 @@ from gradwright.base.errors import size
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.levels import varies
-from gradwright.face import reduce
-from gradwright.face.activation import floating_arg
+from gradwright.face.functions import reduce
+from gradwright.face.functions.activation import floating_arg
 from gradwright.face.reading.torch import tensor_arg, to_dtype
 from gradwright.ops import norm as _ops
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base.errors import size as text
-from gradwright.face.join import cat
+from gradwright.face.functions.join import cat
+from gradwright.face.functions.rearrange import constant_pad_nd, flip
 from gradwright.face.reading.torch import tensor_arg
-from gradwright.face.rearrange import constant_pad_nd, flip
 from gradwright.nn.functional.pool import avg_pool3d
 
 if TYPE_CHECKING:

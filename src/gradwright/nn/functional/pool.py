@@ -12,7 +12,7 @@ from gradwright.base import dtypes
 from gradwright.base.errors import size as text
 from gradwright.engine.apply import apply
 from gradwright.face import creation, random
-from gradwright.face.join import cat
+from gradwright.face.functions.join import cat
 from gradwright.face.reading.require import within
 from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.geometry import batched, family, per_axis

@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import Any
 
 from gradwright.engine.apply import apply
-from gradwright.face import elementwise as e
-from gradwright.face.algebra.linalg import linear, matmul
-from gradwright.face.join import cat, stack
+from gradwright.face.functions import elementwise as e
+from gradwright.face.functions.algebra.linalg import linear, matmul
+from gradwright.face.functions.join import cat, stack
 from gradwright.nn.functional.dropout import dropout
 from gradwright.ops import recurrent as _ops
 

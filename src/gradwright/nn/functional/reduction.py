@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwright.engine.apply import apply_one
 from gradwright.engine.source_line import warn
-from gradwright.face import reduce as _reduce
+from gradwright.face.functions import reduce as _reduce
 from gradwright.ops import reduce as _ops
 from gradwright.ops.declare import Op
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from gradwright.face import reduce
-from gradwright.face.activation import floating_arg
+from gradwright.face.functions import reduce
+from gradwright.face.functions.activation import floating_arg
 from gradwright.face.random import rand_like
 from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.sparse import one_hot

@@ -10,11 +10,11 @@ from gradwright.base.errors import size
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.creation import arange
 from gradwright.face.creation import tensor as tensor_of
-from gradwright.face.elementwise import where
+from gradwright.face.functions.elementwise import where
+from gradwright.face.functions.reduce import norm
+from gradwright.face.functions.scatter import index_select
 from gradwright.face.reading.require import within
 from gradwright.face.reading.torch import tensor_arg
-from gradwright.face.reduce import norm
-from gradwright.face.scatter import index_select
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor

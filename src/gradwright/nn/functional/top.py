@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
 from gradwright.face.creation import empty
-from gradwright.face.elementwise import mul
-from gradwright.face.forms import inplace
+from gradwright.face.functions.elementwise import mul
+from gradwright.face.functions.forms import inplace
 from gradwright.face.random import rand
 from gradwright.face.reference import attach
 from gradwright.nn.functional import ctc as _ctc

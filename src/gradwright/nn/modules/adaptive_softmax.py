@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradwright.face.join import cat
+from gradwright.face.functions.join import cat
 from gradwright.face.reading.require import within
 from gradwright.nn import functional as F
 from gradwright.nn.container import ModuleList, Sequential

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright.face.algebra.linalg import linear
+from gradwright.face.functions.algebra.linalg import linear
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.modules.parametric import Parametric, check_whole

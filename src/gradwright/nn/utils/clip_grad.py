@@ -13,7 +13,7 @@ from gradwright.base import dtypes
 from gradwright.engine.base import wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation, linalg
-from gradwright.face.join import stack
+from gradwright.face.functions.join import stack
 from gradwright.face.reading import overwrite
 from gradwright.face.reading.require import require
 from gradwright.face.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradwright.base.errors import kind
-from gradwright.face.join import cat
+from gradwright.face.functions.join import cat
 from gradwright.face.tensor import Tensor
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from gradwright.base.later import later
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation, linalg, random
-from gradwright.face.algebra.householder import geqrf
 from gradwright.face.creation import zeros_like
-from gradwright.face.elementwise import where
-from gradwright.face.join import cat
+from gradwright.face.functions.algebra.householder import geqrf
+from gradwright.face.functions.elementwise import where
+from gradwright.face.functions.join import cat
 from gradwright.face.tensor import Tensor
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from gradwright.base.later import later
 from gradwright.face import linalg, random
 from gradwright.face.creation import ones_like
-from gradwright.face.join import cat
-from gradwright.face.order import topk
+from gradwright.face.functions.join import cat
+from gradwright.face.functions.order import topk
 from gradwright.nn.module import Module
 from gradwright.nn.utils.hooked import undone
 

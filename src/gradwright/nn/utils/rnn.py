@@ -10,7 +10,7 @@ from gradwright.base import dtypes
 from gradwright.base.later import later
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation
-from gradwright.face.join import stack
+from gradwright.face.functions.join import stack
 from gradwright.face.tensor import Tensor
 from gradwright.nn.functional.pad import pad
 

@@ -11,7 +11,7 @@ import numpy as np
 from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.face import creation
-from gradwright.face.join import stack
+from gradwright.face.functions.join import stack
 
 _TENSOR_KINDS = "biufc"
 
