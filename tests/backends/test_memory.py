@@ -19,50 +19,37 @@ def test_glibc_accepts_it(monkeypatch):
     assert memory.keep_large_buffers() is True
 
 
-def test_it_can_be_switched_off(monkeypatch):
-    monkeypatch.setenv("GRADWRIGHT_MALLOC", "0")
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: pytest.fail("the allocator was touched"))
-    assert memory.keep_large_buffers() is False
+CALLS = []
 
 
 class Other:
     """A C library that is not glibc, though it may have ``mallopt``."""
 
-    mallopt = staticmethod(lambda parameter, value: pytest.fail("the allocator was touched"))
+    mallopt = staticmethod(lambda parameter, value: CALLS.append((parameter, value)) or 1)
+
+
+class Glibc(Other):
+    gnu_get_libc_version = None
+
+
+class Refuses(Glibc):
+    mallopt = staticmethod(lambda parameter, value: 0)
 
 
 def broken(name):
     raise OSError("no C library")
 
 
-@pytest.mark.parametrize("library", [lambda name: Other(), lambda name: object(), broken])
-def test_elsewhere_nothing_is_done(monkeypatch, library):
-    monkeypatch.delenv("GRADWRIGHT_MALLOC", raising=False)
+@pytest.mark.parametrize(("setting", "library", "done"), [
+    ("1", lambda name: Glibc(), True), ("0", lambda name: Glibc(), False), ("1", lambda name: Refuses(), False),
+    ("1", lambda name: Other(), False), ("1", lambda name: object(), False), ("1", broken, False),
+], ids=["glibc", "switched off", "refuses", "another library", "none such", "broken"])  # fmt: skip
+def test_both_thresholds_are_raised_or_none(monkeypatch, setting, library, done):
+    monkeypatch.setenv("GRADWRIGHT_MALLOC", setting)
     monkeypatch.setattr(ctypes, "CDLL", library)
-    assert memory.keep_large_buffers() is False
-
-
-def test_a_refusal_is_reported(monkeypatch):
-    class Refuses:
-        gnu_get_libc_version = None
-        mallopt = staticmethod(lambda parameter, value: 0)
-
-    monkeypatch.delenv("GRADWRIGHT_MALLOC", raising=False)
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: Refuses())
-    assert memory.keep_large_buffers() is False
-
-
-def test_both_thresholds_are_raised(monkeypatch):
-    calls = []
-
-    class Glibc:
-        gnu_get_libc_version = None
-        mallopt = staticmethod(lambda parameter, value: calls.append((parameter, value)) or 1)
-
-    monkeypatch.delenv("GRADWRIGHT_MALLOC", raising=False)
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: Glibc())
-    assert memory.keep_large_buffers() is True
-    assert sorted(calls) == [(-3, 32 << 20), (-1, 256 << 20)]
+    CALLS.clear()
+    assert memory.keep_large_buffers() is done
+    assert sorted(CALLS) == [(-3, 32 << 20), (-1, 256 << 20)] * done
 
 
 @pytest.mark.parametrize("setting", ["0", "1", ""])
