@@ -32,8 +32,11 @@ def xp(request: pytest.FixtureRequest) -> Any:
 
 
 def check(xp: Any, name: str, want: Any, *arrays: Any, rtol: float = 0.0, **static: Any) -> None:
-    """Check that the function of this name gives an array of the library and of the same dtype and shape."""
-    got = getattr(xp, name)(*map(xp.asarray, arrays), **static)
+    """Check that the function of this name gives this in an array of the library, and writes nowhere."""
+    given = [xp.asarray(a.copy()) for a in arrays]
+    got = getattr(xp, name)(*given, **static)
+    for before, after in zip(arrays, given, strict=True):
+        np.testing.assert_array_equal(backends.to_host(after), before)
     assert type(got) is type(xp.asarray(want)) or not want.shape
     assert not getattr(got, "weak_type", False)
     host = backends.to_host(got)
@@ -140,10 +143,13 @@ def test_counting(xp: Any) -> None:
     places, weights = np.array([0, 2, 2, 5]), np.array([0.5, 1.0, 2.0, 4.0])
     check(xp, "bincount", np.bincount(places, minlength=7), places, length=7)
     check(xp, "bincount", np.bincount(places, weights, 7), places, weights, length=7)
-    counts, edges = xp.histogram(xp.asarray(weights), 3, (0.5, 4.0))
-    wanted = np.histogram(weights, 3, (0.5, 4.0))
-    np.testing.assert_array_equal(backends.to_host(counts), wanted[0])
-    np.testing.assert_allclose(backends.to_host(edges), wanted[1], rtol=1e-15)
+    single = weights.astype(np.float32)
+    check(xp, "bincount", np.bincount(places, single, 6).astype(np.float32), places, single, length=6)
+    for y, bins, ends in ((weights, 3, (0.5, 4.0)), (np.array([0.0, 0.3, 1.0, 1.0, 7.0, -1.0]), 4, (0.0, 1.0))):
+        counts, edges = xp.histogram(xp.asarray(y), bins, ends)
+        wanted = np.histogram(y, bins, ends)
+        np.testing.assert_array_equal(backends.to_host(counts), wanted[0])
+        np.testing.assert_allclose(backends.to_host(edges), wanted[1], rtol=1e-15)
 
 
 @pytest.mark.parametrize("largest", [True, False])
@@ -158,9 +164,9 @@ def test_order(xp: Any) -> None:
     lines = np.array([[2, 1, 0], [1, 2, 2], [2, 1, 0], [1, 2, 1]])
     check(xp, "sorted_lines", np.array([3, 1, 0, 2]), lines)
     check(xp, "sorted_lines", np.arange(4), lines[:, :0])
-    np.testing.assert_array_equal(
-        backends.to_host(xp.isin(xp.asarray(lines), xp.asarray([0, 2]))), np.isin(lines, [0, 2])
-    )
+    for some, options in (([0, 2], {}), ([], {"invert": True}), ([1], {"invert": True})):
+        given = np.array(some, lines.dtype)
+        check(xp, "isin", np.isin(lines, given, **options), lines, given, **options)
 
 
 _PAIRS = partial(np.ndarray.view, dtype=np.float64)
@@ -221,11 +227,13 @@ def test_einsum(xp: Any, equation: str, shapes: list[tuple[int, ...]]) -> None:
     check(xp, "einsum", np.asarray(np.einsum(equation, *xs)), *xs, equation=equation, rtol=1e-11)
 
 
-def test_likes() -> None:
+def test_likes(xp: Any) -> None:
     x = np.zeros((2, 3), np.float32)
-    assert generic.zeros_like(x).shape == (2, 3)
-    assert generic.ones_like(x, shape=(4,)).tolist() == [1.0] * 4
-    assert generic.ones_like(x, shape=(4,)).dtype == np.float32
+    for name, make in (("zeros_like", np.zeros), ("ones_like", np.ones)):
+        check(xp, name, make((2, 3), np.float32), x)
+        for shape in ((4,), ()):
+            check(xp, name, make(shape, np.float32), x, shape=shape)
+        check(xp, name, make((2, 3), np.int64), x, dtype=np.int64)
 
 
 def test_only_numpy_looks_whether_a_condition_holds() -> None:

@@ -63,19 +63,22 @@ def test_one_triangle_is_read(uplo: str, dtype: str) -> None:
     np.testing.assert_allclose(to_host(whole), product, atol=1e-4)
 
 
-def test_failures_are_named_as_numpys() -> None:
-    x = strict.asarray(np.stack([np.eye(3), np.diag([1.0, 0.0, 1.0])]), device=DEVICE)
+@pytest.mark.parametrize("xp", [numpy, strict], ids=["NumPy", "array-api-strict"])
+def test_matrices_that_fail_are_named(xp: Any) -> None:
+    x = xp.asarray(np.stack([np.eye(3), np.diag([1.0, 0.0, 1.0])]), device=DEVICE if xp is strict else None)
     for call, message in (
-        (lambda check: strict.linalg.inv(x, check=check), r"\(Batch element 1\): The diagonal element 2 is zero"),
-        (lambda check: strict.linalg.solve(x, x, check=check), r"\(Batch element 1\): The solver failed"),
-        (lambda check: strict.linalg.cholesky(x, upper=False, check=check), r"\(Batch element 1\): .* order 2 is not"),
+        (lambda check: xp.linalg.inv(x, check=check), r"linalg.inv: {}The diagonal element 2 is zero"),
+        (lambda check: xp.linalg.solve(x, x, check=check), r"linalg.solve: {}The solver failed"),
+        (lambda check: xp.linalg.cholesky(x, upper=False, check=check), r"{}.* order 2 is not"),
     ):
-        with pytest.raises(LinAlgError, match=message):
+        with pytest.raises(LinAlgError, match=message.format(r"\(Batch element 1\): ")):
             call(True)
         out = call(False)
         np.testing.assert_array_equal(to_host(out)[0], np.eye(3))
         assert np.isnan(to_host(out)[1]).all()
-        assert out.device == DEVICE
+        assert xp is numpy or out.device == DEVICE
+    np.testing.assert_array_equal(to_host(xp.linalg.zero_pivot(x)), [0, 2])
+    np.testing.assert_array_equal(to_host(xp.linalg.indefinite_minor(x, upper=False)), [0, 2])
 
 
 def test_a_zero_on_the_diagonal_of_a_triangle_makes_no_error() -> None:

@@ -51,15 +51,3 @@ def test_mantissa_and_exponent(dtype: Any) -> None:
     for got, expected in zip(generic.frexp(x), np.frexp(x), strict=True):
         assert np.array_equal(got, expected, equal_nan=True)
     assert np.array_equal(generic.ldexp(*np.frexp(x)), x, equal_nan=True)
-
-
-def test_counts() -> None:
-    x, w = np.array([1, 0, 1, 4]), np.array([0.5, 1.0, 2.0, 3.0], np.float32)
-    for space in (numpy, generic):
-        assert space.bincount(x, length=6).tolist() == [1, 2, 0, 0, 1, 0]
-        assert space.bincount(x, w, length=5).tolist() == [1.0, 2.5, 0.0, 0.0, 3.0]
-        assert space.bincount(x, w, length=5).dtype == np.float32
-    y = np.array([0.0, 0.3, 1.0, 1.0, 7.0, -1.0])
-    assert np.array_equal(generic.histogram(y, 4, (0.0, 1.0))[0], np.histogram(y, 4, (0.0, 1.0))[0])
-    assert np.array_equal(generic.isin(X, X[0, :7]), np.isin(X, X[0, :7]))
-    assert generic.isin(X, X[0, :0], invert=True).all()
