@@ -11,30 +11,6 @@ from gradwright.ops import piecewise as p
 from gradwright.testing import check_derivatives, check_passes, check_portable
 
 
-def slopes(op: Any, *values: Any, **static: Any) -> list[list[float]]:
-    xs = [gradwright.tensor(v, dtype=gradwright.float64, requires_grad=True) for v in values]
-    op(*xs, **static).sum().backward()
-    return [x.grad.tolist() for x in xs]
-
-
-def test_slopes_at_kinks() -> None:
-    assert slopes(p.abs, [-1.0, 0.0, 1.0]) == [[-1.0, 0.0, 1.0]]
-    assert slopes(p.relu, [-1.0, 0.0, 1.0]) == [[0.0, 0.0, 1.0]]
-    assert slopes(p.clip, [-1.5, -1.0, 0.0, 1.0, 1.5], min=-1.0, max=1.0) == [[0.0, 1.0, 1.0, 1.0, 0.0]]
-
-
-def test_ties() -> None:
-    assert slopes(p.maximum, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[0.0, 0.5, 1.0], [1.0, 0.5, 0.0]]
-    assert slopes(p.minimum, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]]
-    assert slopes(p.clamp_min, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
-    assert slopes(p.clamp_max, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-
-
-@pytest.mark.parametrize("op", [p.sign, p.floor, p.ceil, p.round, p.trunc], ids=lambda op: op.name)
-def test_flat_pieces(op: Any) -> None:
-    assert slopes(op, [-1.7, 0.3, 2.0]) == [[0.0, 0.0, 0.0]]
-
-
 def test_rounding() -> None:
     x = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
     assert p.round(x).tolist() == [-2.0, -2.0, -0.0, 0.0, 2.0, 2.0]
@@ -70,18 +46,6 @@ def test_comparisons_carry_no_derivative() -> None:
     for out in (x == x, x != x, x < x, x <= x, x > x, x >= x, gradwright.isnan(x)):
         assert not out.requires_grad
         assert out.dtype is gradwright.bool
-
-
-def test_nan_takes_the_slope_on_both_sides() -> None:
-    x, y = [1.0, np.nan, 1.0, 2.0], [np.nan, 1.0, 1.0, 1.0]
-    assert slopes(p.maximum, x, y) == [[1, 1, 0.5, 1], [1, 1, 0.5, 0]]
-    assert slopes(p.minimum, x, y) == [[1, 1, 0.5, 0], [1, 1, 0.5, 1]]
-
-
-@pytest.mark.parametrize("mode", ["trunc", "floor"])
-def test_rounded_quotients_are_flat_at_poles(mode: str) -> None:
-    x, y = [1.0, 0.0, -1.0, np.inf], [0.0, 0.0, 0.0, 2.0]
-    assert slopes(gradwright.div, x, y, rounding_mode=mode) == [[0.0] * 4] * 2
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64"])
