@@ -71,45 +71,25 @@ def is_refused(op, sample, which):
     return op.name in REFUSED or any(m and b for m, b in zip(masks, which, strict=True))
 
 
-@pytest.fixture(autouse=True)
-def _warned(op):
-    """One example after another is told of, and nothing else is done so."""
-    with warnings.catch_warnings():
-        if op.name in ONE_BY_ONE:
-            warnings.filterwarnings("ignore", "vmap: there is no batching rule")
-        yield
+def check_values(op, sample, which):
+    """By the first and by the last dim."""
+    static, arrays = given(op, sample, which, 3)
+    expected = loop(op, static, arrays, which, 3)
+    f = partial(op, **static)
+    close(several(vmap(f, in_dims=tuple(0 if b else None for b in which))(*map(wrap, arrays))), expected)
+    last = [np.moveaxis(a, 0, -1) if b else a for a, b in zip(arrays, which, strict=True)]
+    close(several(vmap(f, in_dims=tuple(-1 if b else None for b in which))(*map(wrap, last))), expected)
 
 
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
-def test_values(op, sample):
-    for which in subsets(sample):
-        if is_refused(op, sample, which):
-            continue
-        static, arrays = given(op, sample, which, 3)
-        expected = loop(op, static, arrays, which, 3)
-        f = partial(op, **static)
-        close(several(vmap(f, in_dims=tuple(0 if b else None for b in which))(*map(wrap, arrays))), expected)
-        last = [np.moveaxis(a, 0, -1) if b else a for a, b in zip(arrays, which, strict=True)]
-        close(several(vmap(f, in_dims=tuple(-1 if b else None for b in which))(*map(wrap, last))), expected)
+def check_no_and_one_example(op, sample, which):
+    static, one = given(op, sample, which, 1)
+    expected = loop(op, static, one, which, 1)
+    for count in (0, 1):
+        out = several(vmap(lambda *xs: op(*xs, **static))(*[wrap(a[:count]) for a in one]))
+        close(out, [e[:count] for e in expected])
 
 
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
-@pytest.mark.parametrize("count", [0, 1])
-def test_few_examples(op, sample, count):
-    which = (True,) * len(sample.arrays)
-    if is_refused(op, sample, which):
-        return
-    static, arrays = given(op, sample, which, count)
-    expected = loop(op, static, given(op, sample, which, 1)[1], which, 1)
-    out = several(vmap(lambda *xs: op(*xs, **static))(*map(wrap, arrays)))
-    close(out, [e[:count] for e in expected])
-
-
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
-def test_one_inside_another(op, sample):
-    which = (True,) * len(sample.arrays)
-    if is_refused(op, sample, which):
-        return
+def check_one_inside_another(op, sample, which):
     static, arrays = given(op, sample, which, 6)
     expected = [e.reshape(2, 3, *e.shape[1:]) for e in loop(op, static, arrays, which, 6)]
     split = [wrap(a.reshape(2, 3, *a.shape[1:])) for a in arrays]
@@ -131,7 +111,8 @@ def differentiable(op, arrays):
     return [n in op.rules and a.dtype.kind in "fc" for n, a in zip(names, arrays, strict=True)]
 
 
-def derivatives(op, sample, which):
+def check_derivatives(op, sample, which):
+    """Outside of vmap, and inside."""
     static, arrays = given(op, sample, which, 3)
     moves = differentiable(op, arrays)
     dims = tuple(0 if b else None for b in which)
@@ -162,8 +143,18 @@ def derivatives(op, sample, which):
     close(inner, [gw.stack(list(e)) for e in zip(*each, strict=True)], 1e-11)
 
 
-@pytest.mark.parametrize(("op", "sample"), [p for p in SAMPLES if p.values[0].rules])
-def test_derivatives(op, sample):
-    for which in subsets(sample):
-        if not is_refused(op, sample, which):
-            derivatives(op, sample, which)
+@pytest.mark.parametrize(("op", "sample"), SAMPLES)
+def test_an_operation_of_a_batch_is_that_of_each_example(op, sample):
+    """One example after another is told of, and nothing else is done so."""
+    with warnings.catch_warnings():
+        if op.name in ONE_BY_ONE:
+            warnings.filterwarnings("ignore", "vmap: there is no batching rule")
+        for which in subsets(sample):
+            if is_refused(op, sample, which):
+                continue
+            check_values(op, sample, which)
+            if op.rules:
+                check_derivatives(op, sample, which)
+            if all(which):
+                check_no_and_one_example(op, sample, which)
+                check_one_inside_another(op, sample, which)
