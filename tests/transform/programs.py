@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.autograd import Function
+
 
 def t(T: ModuleType, shape: tuple[int, ...], seed: int, grad: bool = False, dtype: str = "float64") -> Any:
     """A tensor with numbers of its own, the same in both libraries."""
@@ -58,3 +60,31 @@ def _alike(ours: Any, theirs: Any, where: str, history: bool) -> None:
         assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2], where
         assert ours.requires_grad == theirs.requires_grad or not history, where
         np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), 1e-10, 1e-12, err_msg=where)
+
+
+def function(name: str, forward: Callable[..., Any], backward: Callable[..., Any], **more: Callable[..., Any]) -> Any:
+    """A Function of these static methods."""
+    members = {"forward": forward, "backward": backward, **more}
+    return type(name, (Function,), {key: staticmethod(member) for key, member in members.items()})
+
+
+def keeping(f: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A forward with ctx, which saves its input for both modes and returns ``f`` of it."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+        return f(x)
+
+    return forward
+
+
+def kept(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    """A setup_context that saves the inputs for both modes."""
+    ctx.save_for_backward(*inputs)
+    ctx.save_for_forward(*inputs)
+
+
+def by_slope(f: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A backward, or a jvp, that multiplies by ``f`` of the one saved tensor."""
+    return lambda ctx, g: f(*ctx.saved_tensors) * g

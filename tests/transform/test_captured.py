@@ -7,6 +7,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.func import grad, jacfwd, jacrev, jvp, vmap
+from tests.transform.programs import by_slope, function, keeping, kept
 
 X = gw.tensor([0.5, 0.8], dtype=gw.float64)
 ONE = gw.ones(2, dtype=gw.float64)
@@ -26,34 +27,10 @@ def nested(names, f):
     return f
 
 
-class Mul(gw.autograd.Function):
-    @staticmethod
-    def forward(x, y):
-        return x * y
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx, g):
-        x, y = ctx.saved_tensors
-        return g * y, g * x
-
-
-class Tanh(gw.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return x.tanh()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(output)
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return g * (1 - y * y)
+Mul = function("Mul", lambda x, y: x * y, lambda ctx, g: tuple([g * x for x in ctx.saved_tensors[::-1]]),
+               setup_context=kept)  # fmt: skip
+Tanh = function("Tanh", gw.tanh, by_slope(lambda y: 1 - y * y),
+                setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output))  # fmt: skip
 
 
 @pytest.mark.parametrize("names", NESTINGS, ids="-".join)
@@ -83,8 +60,8 @@ SAME = [
 
 @pytest.mark.parametrize("names", NESTINGS, ids="-".join)
 def test_functions_without_a_jvp_are_what_they_compute(names):
-    for function, same in SAME:
-        found, due = (nested(names, f)(X).numpy() for f in (function, same))
+    for pair in SAME:
+        found, due = (nested(names, f)(X).numpy() for f in pair)
         np.testing.assert_allclose(found, due, rtol=1e-9, atol=1e-9)
 
 
@@ -103,17 +80,7 @@ def test_a_write_without_history_is_that_of_each_example(names):
         np.testing.assert_allclose(batch.numpy(), one_by_one.numpy())
 
 
-class Once(gw.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sin()
-
-    @staticmethod
-    @gw.autograd.function.once_differentiable
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * x.cos()
+Once = function("Once", keeping(gw.sin), gw.autograd.function.once_differentiable(by_slope(gw.cos)))
 
 
 @pytest.mark.parametrize("twice", [

@@ -11,8 +11,9 @@ from gradwright.tensor import Tensor
 
 import gradwright as gw
 from gradwright import custom_op, func, nn, vmap
-from gradwright.autograd import Function, forward_ad, functional, grad
+from gradwright.autograd import forward_ad, functional, grad
 from gradwright.utils.checkpoint import checkpoint
+from tests.transform.programs import by_slope, function, keeping, kept
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/transforms.md"
 X = gw.tensor([0.3, -1.2, 0.8], dtype=gw.float64)
@@ -88,9 +89,8 @@ def test_the_page_names_them():
 # ---- what may stand in a function ----------------------------------------------------------------------------
 
 
-def cosine(ctx, g):
-    (x,) = ctx.saved_tensors
-    return g * x.cos()
+cosine = by_slope(gw.cos)
+numbers = keeping(lambda x: gw.from_numpy(np.sin(x.numpy())))
 
 
 def by_numpy(ctx, g):
@@ -98,26 +98,11 @@ def by_numpy(ctx, g):
     return gw.from_numpy(g.numpy() * np.cos(x.numpy()))
 
 
-def saving(ctx, x):
-    ctx.save_for_backward(x)
-    return x.sin()
-
-
-def numbers(ctx, x):
-    ctx.save_for_backward(x)
-    return gw.from_numpy(np.sin(x.numpy()))
-
-
-def made(forward, backward, **more):
-    members = {"forward": forward, "backward": backward, **more}
-    return type("Sine", (Function,), {name: staticmethod(member) for name, member in members.items()})
-
-
-OLD = made(saving, cosine)
-NEW = made(lambda x: x.sin(), cosine, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
-NUMBERS = made(numbers, cosine)
-BACK = made(numbers, by_numpy)
-WITH_JVP = made(lambda ctx, x: (ctx.save_for_forward(x), numbers(ctx, x))[1], by_numpy, jvp=cosine)
+OLD = function("Sine", keeping(gw.sin), cosine)
+NEW = function("Sine", lambda x: x.sin(), cosine, setup_context=kept)
+NUMBERS = function("Sine", numbers, cosine)
+BACK = function("Sine", numbers, by_numpy)
+WITH_JVP = function("Sine", numbers, by_numpy, jvp=cosine)
 MODULE = nn.Sequential(nn.Linear(3, 3), nn.Tanh()).double()
 
 

@@ -14,6 +14,7 @@ from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.verify.check.battery.inputs import labs
 from gradwright.verify.check.discover import load, subjects
 from gradwright.verify.check.lab import drawn, flat
+from tests.transform.programs import by_slope, function, keeping, kept
 
 X, V, U = np.array([0.5, -1.0, 2.0]), np.array([1.0, 3.0, -2.0]), np.array([0.3, 0.2, -1.0])
 
@@ -27,63 +28,10 @@ def tangent(f, x, v, **named):
         return fw.unpack_dual(f(fw.make_dual(x, v), **named)).tangent
 
 
-class Cube(Function):
-    """With a jvp of its own, and its ctx in forward."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        ctx.save_for_forward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return 3 * x**2 * g
-
-    @staticmethod
-    def jvp(ctx, t):
-        (x,) = ctx.saved_tensors
-        return 3 * x**2 * t
-
-
-class CubeApart(Function):
-    """The same with setup_context."""
-
-    @staticmethod
-    def forward(x):
-        return x**3
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-
-    backward, jvp = Cube.backward, Cube.jvp
-
-
-class CubeByBackward(Function):
-    """Without a jvp."""
-
-    forward, backward = Cube.forward, Cube.backward
-
-
-class CubeInNumPy(Function):
-    """Whose forward computes with NumPy."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        ctx.save_for_forward(x)
-        return gw.from_numpy(x.numpy() ** 3)
-
-    backward, jvp = Cube.backward, Cube.jvp
-
-
-class CubeInNumPyByBackward(Function):
-    """The same without a jvp."""
-
-    forward, backward = CubeInNumPy.forward, Cube.backward
+thrice = by_slope(lambda x: 3 * x**2)
+power = keeping(lambda x: x**3)
+in_numpy = keeping(lambda x: gw.from_numpy(x.numpy() ** 3))
+Cube = function("Cube", power, thrice, jvp=thrice)
 
 
 class CubeOfKept(Function):
@@ -97,15 +45,7 @@ class CubeOfKept(Function):
         ctx.third = square * x / 3
         return square * x
 
-    @staticmethod
-    def backward(ctx, g):
-        (square,) = ctx.saved_tensors
-        return 3 * square * g
-
-    @staticmethod
-    def jvp(ctx, t):
-        (square,) = ctx.saved_tensors
-        return 3 * square * t
+    backward = jvp = staticmethod(by_slope(lambda square: 3 * square))
 
 
 class CubeOfOutput(Function):
@@ -130,7 +70,15 @@ class CubeOfOutput(Function):
         return 3 * y / ctx.x * t
 
 
-CUBES = [Cube, CubeApart, CubeByBackward, CubeInNumPy, CubeInNumPyByBackward, CubeOfKept, CubeOfOutput]
+CUBES = [
+    Cube,
+    function("CubeApart", lambda x: x**3, thrice, jvp=thrice, setup_context=kept),
+    function("CubeByBackward", power, thrice),
+    function("CubeInNumPy", in_numpy, thrice, jvp=thrice),
+    function("CubeInNumPyByBackward", in_numpy, thrice),
+    CubeOfKept,
+    CubeOfOutput,
+]
 each = pytest.mark.parametrize("cube", CUBES)
 
 

@@ -9,9 +9,8 @@ import pytest
 
 import gradwright as gw
 from gradwright import func
-from gradwright.autograd import Function
 from gradwright.utils.checkpoint import checkpoint
-from tests.transform.programs import outcome, t
+from tests.transform.programs import by_slope, function, keeping, kept, outcome, t
 
 F64 = {"dtype": gw.float64}
 X = gw.tensor([0.3, -0.4, 0.7], **F64)
@@ -220,31 +219,9 @@ def test_what_does_not_depend_on_the_input_gives_zeros():
     close(func.vjp(lambda x: (V * 1, x), X)[1]((V, V))[0], V)
 
 
-class Cube(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x * x
-
-
-class CubeWithSetup(Function):
-    @staticmethod
-    def forward(x):
-        return x**3
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(inputs[0])
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x * x
+thrice = by_slope(lambda x: 3 * x * x)
+Cube = function("Cube", keeping(lambda x: x**3), thrice)
+CubeWithSetup = function("CubeWithSetup", lambda x: x**3, thrice, setup_context=kept)
 
 
 @pytest.mark.parametrize("cls", [Cube, CubeWithSetup])

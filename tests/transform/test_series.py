@@ -66,8 +66,8 @@ def test_every_operation_has_the_series_that_nested_forward_mode_gives(op, sampl
         return [o for o in outs if o.dtype.is_floating_point or o.dtype.is_complex]
 
     def along(t):
-        powers = [t**k / float(factorial(k)) for k in range(1, ORDER + 1)]
-        return of(*[wrap(arrays[k]) + sum(c * p for c, p in zip(terms[k], powers, strict=True)) for k in which])
+        first, half, sixth = t, t * t / 2.0, t**3 / 6.0
+        return of(*[wrap(arrays[k]) + c[0] * first + c[1] * half + c[2] * sixth for k, c in terms.items()])
 
     values, found = jet(of, [wrap(arrays[k]) for k in which], [terms[k] for k in which])
     expected = nested(along, ORDER)

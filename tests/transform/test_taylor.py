@@ -15,6 +15,7 @@ from gradwright.transform.forward import jvp
 from gradwright.transform.reverse import grad
 from gradwright.transform.taylor import jet
 from gradwright.transform.vmap import vmap
+from tests.transform.programs import by_slope, function, keeping, kept
 
 POINT = np.array([0.4, 0.7, 0.9])
 TERMS = np.array([[0.3, -1.0, 0.5], [0.2, 0.1, -0.6], [1.0, 0.0, 0.4], [-0.7, 0.3, 0.2]])
@@ -139,23 +140,8 @@ def test_other_libraries_and_half_precision(kind, near):
         np.testing.assert_allclose(a.cpu().numpy(), b.numpy(), rtol=near, atol=near)
 
 
-class Square(gw.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return x * x
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-
-    @staticmethod
-    def backward(ctx, g):
-        return 2.0 * ctx.saved_tensors[0] * g
-
-    @staticmethod
-    def jvp(ctx, t):
-        return 2.0 * ctx.saved_tensors[0] * t
+double = by_slope(lambda x: 2.0 * x)
+Square = function("Square", lambda x: x * x, double, setup_context=kept, jvp=double)
 
 
 def test_a_function_goes_by_its_jvp():
@@ -326,18 +312,7 @@ def test_an_output_that_is_no_tensor_is_named():
         jet(lambda x: {"a": 1.0}, tensors(1.0), [tensors(1.0)])
 
 
-class Sine(gw.autograd.Function):
-    """Its numbers come from NumPy."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return gw.from_numpy(np.sin(x.numpy()) + 0.0 * x[0].item())
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * x.cos()
+Sine = function("Sine", keeping(lambda x: gw.from_numpy(np.sin(x.numpy()) + 0.0 * x[0].item())), by_slope(gw.cos))
 
 
 def test_a_function_that_leaves_for_numpy_goes_by_its_backward():
