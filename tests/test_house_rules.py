@@ -114,6 +114,15 @@ def test_every_wing_says_what_it_holds(wing: Path) -> None:
     assert [name for name in named if not (wing / name).exists()] == []
 
 
+def test_what_is_to_be_read_first_is_an_afternoon() -> None:
+    files = []
+    for page in ("reading.md", "reading.zh-CN.md"):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        files.append(re.findall(r"^\| \d+ \| \[[^]]*\]\(\.\./([^)]+)\)", text, re.MULTILINE))
+    assert files[0] == files[1]
+    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files[0]) <= 3500
+
+
 def test_no_folder_is_too_large_to_read() -> None:
     sizes: dict[Path, int] = {}
     for path in SOURCES:
