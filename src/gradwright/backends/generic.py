@@ -16,7 +16,7 @@ import numpy as np
 from gradwright.backends import order, where_is
 from gradwright.backends.generic_linalg import Linalg
 from gradwright.backends.host import Hosted
-from gradwright.backends.special import Special
+from gradwright.backends.scipy import Special
 from gradwright.backends.steps import places
 from gradwright.backends.windows import (
     generic_fold_windows,

@@ -24,6 +24,7 @@ from gradwright.backends.host import on_host
 from gradwright.backends.jax_devices import put as bring
 from gradwright.backends.quotients import WholeByZeroError
 from gradwright.backends.scatter import filled
+from gradwright.backends.steps import in_order
 from gradwright.backends.windows import Lattice
 
 static = partial(partial, jax.jit)  # @static(static_argnames=...): run as one compiled program for each shape
@@ -147,17 +148,12 @@ def _scatter(how: str) -> Any:
 
 def write_view(base: Any, value: Any, *, steps: Any) -> Any:
     """A copy of ``base`` in which the region that the chain ``steps`` of views shows is ``value``."""
-    rest: list[Any] = []
-    chain = steps
-    while chain:
-        chain, step = chain
-        rest.append(step)
-    shown = [base]
-    for op, static, *which in reversed(rest):
+    views, shown = in_order(steps), [base]
+    for op, static, *which in views:
         if op.unview is None or which:
             return generic.write_view(quick, base, value, steps=steps)
         shown.append(op(shown[-1], **static))
-    for (op, static), x in zip(rest, reversed(shown[:-1]), strict=True):
+    for (op, static), x in zip(reversed(views), shown[-2::-1], strict=True):
         value = op.unview(namespace, x, value, **static)
     return value
 

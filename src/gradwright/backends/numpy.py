@@ -21,12 +21,10 @@ from gradwright.backends import (
     windows,
 )
 from gradwright.backends.einsum import einsum
-from gradwright.backends.fft import Transforms
-from gradwright.backends.normal import ndtr
 from gradwright.backends.quiet import unheard
 from gradwright.backends.quotients import floor_divide, fmod, remainder
+from gradwright.backends.scipy import Special, Transforms
 from gradwright.backends.select import where
-from gradwright.backends.special import Special
 from gradwright.backends.steps import read
 from gradwright.base.dtypes import numpy_dtype
 
@@ -367,7 +365,6 @@ namespace.linalg.cofactor, namespace.linalg.matrix_exp = cofactor, partial(gener
 namespace.fft = Transforms()
 namespace.__array_namespace_info__ = np.__array_namespace_info__
 namespace.special = Special()
-namespace.special.ndtr = unheard(ndtr)
 for _name in approximations.__all__:
     setattr(namespace.special, _name, unheard(getattr(approximations, _name)))
 for _name in ("windows", "fold_windows", "times_windows", "spread_windows", "weigh_windows", "batch_last"):

@@ -17,13 +17,18 @@ def chain(*steps: tuple[Any, ...]) -> tuple[Any, ...]:
     return (chain(*steps[:-1]), steps[-1]) if steps else ()
 
 
-def read(array: Any, steps: tuple[Any, ...]) -> Any:
-    """What the chain shows of ``array``, an array or a Tensor."""
+def in_order(steps: tuple[Any, ...]) -> list[Any]:
+    """The steps of a chain, from the array on."""
     found = []
     while steps:
         steps, step = steps
         found.append(step)
-    for op, static, *which in reversed(found):
+    return found[::-1]
+
+
+def read(array: Any, steps: tuple[Any, ...]) -> Any:
+    """What the chain shows of ``array``, an array or a Tensor."""
+    for op, static, *which in in_order(steps):
         array = op(array, **static)
         for k in which:
             array = array[k]

@@ -1,4 +1,4 @@
-"""Special functions of NumPy arrays: those of `scipy.special`."""
+"""SciPy's functions of NumPy's arrays, loaded when first asked for, and what there is without SciPy."""
 
 from __future__ import annotations
 
@@ -9,15 +9,25 @@ from typing import Any
 
 import numpy as np
 
+
+class Transforms:
+    """Fast Fourier transforms: those of `scipy.fft`, several times as fast, or else of `numpy.fft`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            library = importlib.import_module("scipy.fft")
+        except ImportError:
+            library = importlib.import_module("numpy.fft")
+        setattr(self, name, getattr(library, name))
+        return getattr(library, name)
+
+
 _ONE_BY_ONE = {"erf": np.vectorize(math.erf, otypes="d"), "erfc": np.vectorize(math.erfc, otypes="d")}
 """What Python computes as well where SciPy is not installed, of one number at a time."""
 
 
 class Special:
-    """The functions of `scipy.special`, each looked up once; the library is loaded when the first is asked for.
-
-    A result has the dtype of the last argument, which SciPy would widen from half precision.
-    """
+    """The functions of `scipy.special`. A result has the dtype of the last argument, which SciPy would widen."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         try:

@@ -1,3 +1,5 @@
+"""SciPy's functions for NumPy's arrays, with it and without."""
+
 from __future__ import annotations
 
 import sys
@@ -7,7 +9,19 @@ import numpy as np
 import pytest
 
 from gradwright.backends import strict
-from gradwright.backends.special import Special
+from gradwright.backends.scipy import Special, Transforms
+
+
+def test_transforms_are_scipys_and_keeps_single_precision() -> None:
+    scipy = pytest.importorskip("scipy.fft")
+    transforms = Transforms()
+    assert transforms.fftn is scipy.fftn
+    assert transforms.rfftn(np.ones(3, np.float32)).dtype == np.complex64
+
+
+def test_transforms_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.fft", None)
+    assert Transforms().irfftn is np.fft.irfftn
 
 
 def test_results_have_the_dtype_of_the_last_argument() -> None:
