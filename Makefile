@@ -45,13 +45,14 @@ demo: $(or $(wildcard .venv/.ready),.venv/.demo)
 	@$(BIN)/gradwright demo
 
 # What compiles looks at every object that there is, several times a step: the 40,000 other tests would be most of them.
+# Each file goes to one worker, so that what its tests share is made once.
 COMPILED := tests/compilation tests/distributed $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
 
 test: lint
 	@echo "== pytest, of what compiles"
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -q -rfE $(COMPILED)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -q -rfE $(COMPILED)
 	@echo "== pytest, of all else"
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -q -rfE $(COMPILED:%=--ignore=%)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -q -rfE $(COMPILED:%=--ignore=%)
 
 SOAK ?= 50000
 

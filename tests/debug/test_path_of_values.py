@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import gradwright as gw
-from gradwright.autograd import Function
 from gradwright.debug.path_of_values import Trace, dropped, line, reaches
+from tests.functions import function
 
 
 def leaf(*values):
     return gw.tensor(values, dtype=gw.float64, requires_grad=True)
 
 
-class Twice(Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.exp() * 2
-
-    @staticmethod
-    def backward(ctx, g):
-        return None
+Twice = function("Twice", lambda ctx, x: x.exp() * 2, lambda ctx, g: None)
 
 
 def test_events_and_lines():

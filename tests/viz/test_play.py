@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 import gradwright as gw
 from gradwright import viz
 from gradwright.viz.play import CELLS, SIDE, Play, Step, play, values
+from tests.functions import function
 
 
 def named(p: Play, name: str) -> list[Step]:
@@ -95,14 +96,7 @@ def test_what_reaches_a_node_is_the_sum_of_what_was_sent_there(program: Any) -> 
 
 
 def test_what_a_node_does_not_send_is_none() -> None:
-    class First(gw.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, y: Any) -> Any:
-            return x * 1
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return g, None
+    First = function("First", lambda ctx, x, y: x * 1, lambda ctx, g: (g, None))
 
     x, y = (gw.ones(2, requires_grad=True) for _ in "xy")
     p = play(First.apply(x, y).sum(), params={"x": x, "y": y})

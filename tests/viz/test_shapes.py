@@ -10,6 +10,7 @@ import pytest
 
 import gradwright as gw
 from gradwright import nn, viz
+from tests.functions import function
 
 
 def known(program: Callable[[], Any]) -> tuple[list[Any], list[Any]]:
@@ -45,14 +46,7 @@ def complex_() -> Any:
 
 
 def functions() -> Any:
-    class Two(gw.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, n: int, y: Any) -> Any:
-            return x[:n], y.sum()
-
-        @staticmethod
-        def backward(ctx: Any, g: Any, h: Any) -> Any:
-            return g, None, h
+    Two = function("Two", lambda ctx, x, n, y: (x[:n], y.sum()), lambda ctx, g, h: (g, None, h))
 
     x = gw.ones(4, 2, requires_grad=True)
     return Two.apply(x + 1, 2, (x.t() * 2).double())
