@@ -43,10 +43,12 @@ from gradwright import backends
 from gradwright.backends import to_host
 from gradwright.base import dtypes
 from gradwright.base.errors import AnomalyError, size
+from gradwright.debug.saved_values import kept, packed
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.nodes_of_ops import recorded_at
+from gradwright.engine.saved_hooks import Entry
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
 from gradwright.function.contract.containers import arrays
@@ -229,18 +231,13 @@ def _cotangents(g: Any) -> Iterator[tuple[int, Any]]:
 
 def _saved(node: Any) -> dict[str, Any]:
     """What a node has to compute with besides its cotangent, by name."""
-    saved = getattr(node, "_saved", None) or ()
-    tensors = getattr(node, "_packed", len(saved))
-    names = getattr(node, "_names", range(len(saved)))
     values: dict[str, Any] = {}
-    for k, (name, entry) in enumerate(zip(names, saved, strict=False)):
-        if k < tensors and entry:
-            entry = [one[0] for one in entry] if type(entry[0]) is tuple else entry[0]
-        values[str(name)] = entry
-    values |= dict(zip(getattr(node, "_names", ()), getattr(node, "_kept", ()), strict=False))
-    attributes = getattr(node, "_attributes", None)
-    values |= attributes.arrays() if attributes else {}
-    return values | {n: v for n, v in getattr(node, "__dict__", {}).items() if isinstance(v, TensorBase)}
+    for name, value, tensors in kept(node):
+        if tensors:
+            values[str(name)] = [(p.entry() if isinstance(p, Entry) else p)[0] for p in packed(value)]
+        elif name not in getattr(node, "__dict__", ()) or isinstance(value, TensorBase):
+            values[str(name)] = value
+    return values
 
 
 def _recorded(node: Node) -> str:

@@ -10,11 +10,13 @@ from typing import Any
 from gradwright.base.errors import GradientWarning, kind
 from gradwright.base.pages.shown import Shown
 from gradwright.debug.path_of_values import Event, Trace, dropped, edges, is_whole, line, name_of, reaches
+from gradwright.debug.saved_values import kept, packed
 from gradwright.engine.backward import leading_to, walk
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.nodes_of_ops import recorded_at
+from gradwright.engine.saved_hooks import Entry
 from gradwright.engine.view import is_severed
 from gradwright.function.contract.containers import take_apart
 from gradwright.function.ctx import BackwardNode
@@ -144,7 +146,8 @@ def _of_graph(t: Any, outputs: list[Any]) -> WhyNone:
     if reaches(outputs, t._node):
         return _of_pass(t, outputs, {}, "this output")
     for node in walk([o._node for o in outputs]):
-        if any(p[0] is t.array for p in _packed(node)):
+        saved = (p for _, value, tensors in kept(node) if tensors for p in packed(value))
+        if any((p.entry() if isinstance(p, Entry) else p)[0] is t.array for p in saved):
             place = recorded_at(node)
             return WhyNone(
                 "detach()",
@@ -154,12 +157,6 @@ def _of_graph(t: Any, outputs: list[Any]) -> WhyNone:
             )
     return WhyNone("no path", "the graph of the output does not lead to it: it was not used, or its history was cut "
                    "off on the way", ask)  # fmt: skip
-
-
-def _packed(node: Any) -> list[Any]:
-    """What a node has saved of tensors: array, counter, version, node."""
-    saved = getattr(node, "_saved", ()) or ()
-    return [p for p in saved if type(p) is tuple and len(p) == 4 and hasattr(p[0], "dtype")]
 
 
 def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> WhyNone:

@@ -1,4 +1,4 @@
-"""What nodes keep for backward, as records. Nothing is unpacked, so no hook of the user runs, and nothing is copied."""
+"""What nodes keep for backward, as records."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from gradwright.backends import is_array, to_host
 from gradwright.base.dtypes import nbytes, of
 from gradwright.base.pages.markup import printable
+from gradwright.debug.saved_values import is_packed, kept
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import Node
 from gradwright.engine.nodes_of_ops import SAVED_AS, OpNode
 from gradwright.engine.saved_hooks import Entry
 from gradwright.function.ctx import BackwardNode
-from gradwright.function.ctx_attributes import Keeping
 from gradwright.viz.records import Saved
 
 _short = reprlib.Repr()
@@ -40,46 +40,31 @@ class Memories:
 
     def of(self, node: Node) -> tuple[Saved, ...]:
         """What a node keeps."""
-        if isinstance(node, OpNode):
-            return self._of_op(node)
-        if isinstance(node, BackwardNode):
-            return tuple(self._of_function(node))
-        return ()
+        if not isinstance(node, OpNode):
+            return tuple(self._of_function(node)) if isinstance(node, BackwardNode) else ()
+        if node._packed == len(node._names) == 1 and type(node._saved) is tuple and _is_number(node._saved[0]):
+            (value,) = node._saved
+            key = type(node), id(value[0])  # of a number beside a tensor, which many nodes keep
+            if key not in self._numbers_of:
+                self._numbers_of[key] = tuple(self._packed(called(node._names[0]), value))
+            return self._numbers_of[key]
+        return tuple(s for name, value, tensors in kept(node) for s in self._named(called(str(name)), value, tensors))
 
-    def _of_op(self, node: OpNode) -> tuple[Saved, ...]:
-        packed = node._packed
-        values: Any = node._saved if packed else node._kept
-        if packed == len(node._names) == 1 and values.__class__ is tuple and _is_number(values[0]):
-            key = type(node), id(values[0][0])  # of a number beside a tensor, which many nodes keep
-            found = self._numbers_of.get(key)
-            if found is None:
-                found = self._numbers_of[key] = tuple(self._packed(called(node._names[0]), values[0]))
-            return found
-        return tuple(self._several(node, packed, values))
-
-    def _several(self, node: OpNode, packed: int, values: Any) -> list[Saved]:
-        found: list[Saved] = []
-        for k, value in enumerate(getattr(values, "entries", values) or ()):
-            name = called(node._names[k])
-            if k < packed:
-                found += self._packed(name, value)
-            elif not callable(value):
-                found.append(self._plain(name, value))
-        return found
+    def _named(self, name: str, value: Any, tensors: bool) -> list[Saved]:
+        if tensors:
+            return self._packed(name, value)
+        return [] if callable(value) else [self._plain(name, value)]
 
     def _of_function(self, node: BackwardNode) -> Iterator[Saved]:
-        saved = node._saved
-        entries = () if saved is None else getattr(saved, "entries", saved)
-        replay = node._replay
-        count = len(entries) if replay is None else replay.count  # behind them the arguments, to run forward again
-        for k, entry in enumerate(entries):
-            name = f"saved_tensors[{k}]" if k < count else f"arguments[{k - count}]"
-            yield from self._packed(name, entry)
-        for name, value in vars(node).items():
-            yield self.tensor(name, value.array) if isinstance(value, TensorBase) else self._plain(name, value)
-        if isinstance(node, Keeping):
-            for name, array in node._attributes.arrays().items():
-                yield self.tensor(name.removeprefix("ctx."), array)
+        saved = None if node._replay is None else node._replay.count  # behind them the arguments, to run forward again
+        for name, value, tensors in kept(node):
+            if not tensors:
+                array = value.array if isinstance(value, TensorBase) else value
+                yield self._plain(str(name).removeprefix("ctx."), array)
+            elif saved is None or int(name) < saved:
+                yield from self._packed(f"saved_tensors[{name}]", value)
+            else:
+                yield from self._packed(f"arguments[{int(name) - saved}]", value)
 
     def _packed(self, name: str, entry: Any) -> list[Saved]:
         """The record of a packed value, or those of several under one name."""
@@ -87,7 +72,7 @@ class Memories:
             return [self._stand_in(name, entry)]
         if not entry:
             return []
-        if not _is_packed(entry):
+        if not is_packed(entry):
             return [s for k, one in enumerate(entry) for s in self._packed(f"{name}[{k}]", one)]
         array, counter, version, _ = entry
         return [self.tensor(name, array, bool(counter[0] != version))]
@@ -115,14 +100,9 @@ class Memories:
         return Saved(printable(name), value=printable(brief(value)))
 
 
-def _is_packed(entry: Any) -> bool:
-    """Whether an entry is array, counter, version and node."""
-    return len(entry) == 4 and isinstance(entry[1], list)
-
-
 def _is_number(entry: Any) -> bool:
     """Whether an entry is that of a number that stood beside a tensor."""
-    return entry.__class__ is tuple and _is_packed(entry) and entry[3] is None and entry[0].shape == ()
+    return entry.__class__ is tuple and is_packed(entry) and entry[3] is None and entry[0].shape == ()
 
 
 def owners(array: Any) -> Iterator[Any]:

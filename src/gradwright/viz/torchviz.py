@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.base.errors import kind
 from gradwright.base.pages.markup import printable
+from gradwright.debug.saved_values import is_packed, kept
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.nodes_of_ops import OpNode
@@ -197,25 +198,23 @@ def escaped(text: str) -> str:
 def _saved(node: Any) -> Iterator[tuple[str, Any]]:
     """What a node has saved, in order of names: tensors as drawn, several in a list, anything else as it is."""
     if isinstance(node, BackwardNode):
-        entries = getattr(node._saved, "entries", node._saved) or ()
-        count = len(entries) if node._replay is None else node._replay.count
-        yield from (("", _of_saved(entry)) for entry in entries[:count] if entry is not None)
+        count = None if node._replay is None else node._replay.count
+        saved = [value for _, value, tensors in kept(node) if tensors]
+        yield from (("", _of_saved(value)) for value in saved[:count] if value is not None)
     elif isinstance(node, OpNode):
         yield from sorted((called(name), value) for name, value in _of_operation(node))
 
 
 def _of_operation(node: Any) -> Iterator[tuple[str, Any]]:
-    values = node._saved if node._packed else node._kept
-    for k, (name, value) in enumerate(zip(node._names, getattr(values, "entries", values) or (), strict=False)):
-        several = k < node._packed and not isinstance(value, Entry) and isinstance(value[0], (tuple, Entry))
-        if k >= node._packed:
-            if not callable(value):
-                yield name, value
-        else:
-            yield name, [_of_saved(v) for v in value] if several else _of_saved(value)
+    for name, value, tensors in kept(node):
+        if tensors:
+            several = not isinstance(value, Entry) and not is_packed(value)
+            yield str(name), [_of_saved(v) for v in value] if several else _of_saved(value)
+        elif not callable(value):
+            yield str(name), value
     op = node._op
-    tensors = {n for name in op.rules for n in op.saved_for(name) if n in op.inputs}
-    yield from ((name, None) for name in tensors - set(node._names))  # PyTorch has these, too
+    named = {n for name in op.rules for n in op.saved_for(name) if n in op.inputs}
+    yield from ((name, None) for name in named - set(node._names))  # PyTorch has these, too
 
 
 def _below(node: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -17,8 +17,10 @@ from gradwright.base.errors import kind
 from gradwright.base.pages.shown import Shown
 from gradwright.debug.profiler.table import Row, Rows, rows
 from gradwright.debug.profiler.timeline import write
+from gradwright.debug.saved_values import kept, packed
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
+from gradwright.engine.saved_hooks import Entry
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
 from gradwright.function.contract.containers import arrays
@@ -251,23 +253,10 @@ def _size(array: Any) -> int:
 
 def _saved(node: Any) -> int:
     """Bytes that a node has saved, each array once; what went through saved-tensor hooks as if it had not."""
-    saved = getattr(node, "_saved", None) or ()
-    entries = getattr(saved, "entries", saved)  # of hooks, what they packed, without unpacking it
-    found = [a for entry in entries[: getattr(node, "_packed", len(entries))] for a in _packed(entry)]
-    if isinstance(node, BackwardNode):  # what a Function has left on ctx
-        packed = getattr(node, "_attributes", None)
-        found += [*arrays([vars(node)]), *(packed.arrays().values() if packed else ())]
+    found: list[Any] = []
+    for _, value, tensors in kept(node):
+        if tensors:
+            found += [getattr(p, "array", p) if isinstance(p, Entry) else p[0] for p in packed(value)]
+        elif isinstance(node, BackwardNode):  # what a Function has left on ctx
+            found += arrays([value])
     return sum(_size(a) for a in {id(a): a for a in found}.values())
-
-
-def _packed(entry: Any) -> Iterator[Any]:
-    """The arrays in what a node has saved, or the tensors that stand for them."""
-    if entry is None:
-        return
-    if not isinstance(entry, tuple):
-        yield getattr(entry, "array", entry)
-    elif len(entry) == 4 and isinstance(entry[1], list):  # array, counter, version, node
-        yield entry[0]
-    else:
-        for one in entry:
-            yield from _packed(one)
