@@ -12,8 +12,9 @@ from gradwright.autograd import Function, forward_ad
 from gradwright.autograd import forward_ad as fw
 from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.verify.check.battery.inputs import labs
+from gradwright.verify.check.calls import flat
 from gradwright.verify.check.discover import load, subjects
-from gradwright.verify.check.lab import drawn, flat
+from gradwright.verify.numeric.draws import drawn
 from tests.transform.programs import by_slope, function, keeping, kept
 
 X, V, U = np.array([0.5, -1.0, 2.0]), np.array([1.0, 3.0, -2.0]), np.array([0.3, 0.2, -1.0])

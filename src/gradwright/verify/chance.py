@@ -20,10 +20,9 @@ from gradwright.base import dtypes
 from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.node import AccumulateGrad
 from gradwright.function.contract.trees import tree_flatten
 from gradwright.verify.numeric.differences import borne_out, converging, last
-from gradwright.verify.numeric.jacobian import rounding
+from gradwright.verify.numeric.jacobian import leaf, rounding
 
 _LEVELS = 8
 _FIRST = 0.03
@@ -116,18 +115,12 @@ def _joined(tensors: Sequence[Any]) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _leaf(array: Any) -> Any:
-    t = wrap(np.array(array))
-    t._node = AccumulateGrad(t)
-    return t
-
-
 def _by_backward(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any]) -> Any:
     """What backward says of all outputs along a direction: J u, as the derivative of (J^T w) . u by w."""
-    xs = [_leaf(x) for x in base]
+    xs = [leaf(np.array(x)) for x in base]
     outs = call(*xs)
     live = [o for o in outs if o._node is not None]
-    ws = [_leaf(np.ones(o.array.shape)) for o in live]
+    ws = [leaf(np.ones(o.array.shape)) for o in live]
     try:
         grads = grad(live, xs, ws, create_graph=True, allow_unused=True) if live else [None] * len(xs)
         known = [(g, wrap(v)) for g, v in zip(grads, u, strict=True) if g is not None and g._node is not None]
@@ -139,7 +132,7 @@ def _by_backward(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any]
 
 
 def _row_by_row(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any], ws: Sequence[Any]) -> list[Any]:
-    xs = [_leaf(x) for x in base]
+    xs = [leaf(np.array(x)) for x in base]
     live = [o for o in call(*xs) if o._node is not None]
     found = [np.zeros(w.array.shape) for w in ws]
     for row in found:

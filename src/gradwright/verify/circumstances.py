@@ -19,13 +19,12 @@ from gradwright.engine.backward import walk
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import no_grad
-from gradwright.engine.node import AccumulateGrad, Node
+from gradwright.engine.node import Node
 from gradwright.engine.strict import strict
-from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.function.ctx import BackwardNode
 from gradwright.verify.numeric.differences import replaced
 from gradwright.verify.numeric.draws import draw
-from gradwright.verify.numeric.jacobian import Subject, rounding, tensors
+from gradwright.verify.numeric.jacobian import Subject, exchanged, leaf, rounding, tensors
 from gradwright.verify.numeric.layouts import LAYOUTS, expanded
 
 REFUSED = (
@@ -79,10 +78,8 @@ class Visit:
 
     def again(self, layouts: Layouts, by: float = 0.0) -> Outcome | None:
         """What comes of another call there, with tensors of its own and cotangents of equal entries."""
-        fresh = {id(x): _leaf(a) for x, a in zip(self.varied, self._laid_out(self.points, layouts, by), strict=True)}
-        given: list[Any] = []
-        rest = take_apart(self.inputs, given)
-        inputs = put_together(rest, iter([fresh.get(id(t), t) for t in given]))
+        fresh = {id(x): leaf(a) for x, a in zip(self.varied, self._laid_out(self.points, layouts, by), strict=True)}
+        inputs = exchanged(self.inputs, lambda t: fresh.get(id(t), t))
         return _tried(lambda: self.run(inputs, [*fresh.values()], _level_cotangent, layouts))
 
     def here(self, layouts: Layouts, by: float = 0.0) -> Outcome | None:
@@ -291,12 +288,6 @@ def way(array: Any) -> Any:
 
 
 # ---- what it takes
-
-
-def _leaf(array: Any) -> Any:
-    t = wrap(array)
-    t._node = AccumulateGrad(t)
-    return t
 
 
 def _cotangent(k: int, like: Any) -> Any:

@@ -18,10 +18,10 @@ import numpy as np
 
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.node import AccumulateGrad
 from gradwright.ops.declare import Op, Rule, table
 from gradwright.verify.chance import sampled
 from gradwright.verify.diagnosis import Verdict, diagnose
+from gradwright.verify.numeric.jacobian import leaf
 from gradwright.verify.proof import prove
 from gradwright.verify.proof.point import DISPROVED, PROVED
 from gradwright.verify.testing import draw
@@ -82,10 +82,8 @@ def planted(op: Op, plant: Plant, size: float) -> Op:
 def _tensors(arrays: Sequence[Any], op: Op) -> list[Any]:
     out = []
     for name, a in zip(op.names_of(len(arrays)), arrays, strict=True):
-        t = wrap(np.asarray(a))
-        if name in op.rules and t.array.dtype.kind == "f":
-            t._node = AccumulateGrad(t)
-        out.append(t)
+        array = np.asarray(a)
+        out.append(leaf(array) if name in op.rules and array.dtype.kind == "f" else wrap(array))
     return out
 
 

@@ -1,7 +1,8 @@
 """Copies of calls."""
 
 import gradwright as gw
-from gradwright.verify.audit.taken import copied, flat, kept, printed
+from gradwright.verify.audit.taken import copied, kept, printed
+from gradwright.verify.check.calls import flat
 
 
 def test_copies_are_apart():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from copy import copy
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -15,9 +16,9 @@ from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import PLAIN, now, switch
 from gradwright.engine.strict import strict
-from gradwright.verify.audit.taken import Taken, copied, flat, is_moving, numbers
+from gradwright.verify.audit.taken import Taken, copied, is_moving, numbers
 from gradwright.verify.check.attempt import Attempt
-from gradwright.verify.check.calls import Arg, mapped
+from gradwright.verify.check.calls import Arg, flat, mapped
 from gradwright.verify.numeric.streams import State, Streams
 
 _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
@@ -71,7 +72,7 @@ class Bench:
             return t
 
         arguments, static = mapped((self.taken.arguments, self.taken.static), tensor)
-        outs = flat(self.apply(*_fresh(arguments), **static), self.T)
+        outs = flat(self.apply(*mapped(arguments, copy, (np.ndarray, set)), **static), self.T)
         return outs, given
 
     def settle(self) -> list[Any]:
@@ -134,19 +135,6 @@ def made(T: Any, like: Any, array: Any, wide: bool) -> Any:
     name = str(like.dtype).rpartition(".")[2]
     t = T.empty_like(like, dtype=getattr(T, _WIDER.get(name, name)) if wide else like.dtype)
     return t.copy_(T.from_numpy(np.array(array if t.is_complex() else np.real(array))))
-
-
-def _fresh(arguments: Any) -> Any:
-    """Arguments with copies of the arrays, lists and dictionaries among them, which the call may change."""
-    if isinstance(arguments, np.ndarray):
-        return arguments.copy()
-    if isinstance(arguments, tuple) and hasattr(arguments, "_fields"):
-        return type(arguments)(*map(_fresh, arguments))
-    if type(arguments) in (tuple, list):
-        return type(arguments)(map(_fresh, arguments))
-    if type(arguments) is dict:
-        return {k: _fresh(v) for k, v in arguments.items()}
-    return arguments.copy() if type(arguments) is set else arguments
 
 
 @contextmanager

@@ -13,8 +13,8 @@ import numpy as np
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, now, switch
 from gradwright.verify.audit.spool import Spool
-from gradwright.verify.audit.taken import Met, Taken, copied, dtype_of, flat, is_moving, kept, nbytes, printed
-from gradwright.verify.check.calls import Arg
+from gradwright.verify.audit.taken import Met, Taken, copied, dtype_of, is_moving, kept, nbytes, printed
+from gradwright.verify.check.calls import Arg, flat
 from gradwright.verify.numeric.streams import Streams
 
 FIRST = 3

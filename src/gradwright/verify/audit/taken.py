@@ -151,23 +151,4 @@ def numbers(tensor: Any) -> Any:
 
 def kept(value: Any, tensor: Callable[[Any], Any], T: Any) -> Any:
     """An argument, with copies of what may be changed later: tensors, arrays, lists, dictionaries and sets."""
-    if isinstance(value, T.Tensor):
-        return tensor(value)
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[kept(v, tensor, T) for v in value])
-    if type(value) in (tuple, list):
-        return type(value)([kept(v, tensor, T) for v in value])
-    if type(value) is dict:
-        return {k: kept(v, tensor, T) for k, v in value.items()}
-    return value.copy() if type(value) is set else value
-
-
-def flat(value: Any, T: Any) -> list[Any]:
-    """The tensors in a value, as `kept` finds them."""
-    if isinstance(value, T.Tensor):
-        return [value]
-    if type(value) is dict:
-        value = tuple(value.values())
-    return [t for v in value for t in flat(v, T)] if isinstance(value, (tuple, list)) else []
+    return mapped(value, lambda v: tensor(v) if isinstance(v, T.Tensor) else v.copy(), (T.Tensor, np.ndarray, set))

@@ -136,34 +136,29 @@ def _described(value: Any) -> str:
     return repr(mapped(value, _described))
 
 
-def mapped(value: Any, change: Callable[[Arg], Any]) -> Any:
-    """``value`` with every `Arg` in it changed."""
-    if isinstance(value, Arg):
+def mapped(value: Any, change: Callable[[Any], Any], kind: Any = Arg) -> Any:
+    """``value`` with everything of a kind in it changed, also in tuples, lists and dictionaries, which are new."""
+    if isinstance(value, kind):
         return change(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[mapped(v, change) for v in value])
+        return type(value)(*[mapped(v, change, kind) for v in value])
     if type(value) in (tuple, list):
-        return type(value)([mapped(v, change) for v in value])
-    if type(value) is dict:
-        return {k: mapped(v, change) for k, v in value.items()}
-    return value
+        return type(value)([mapped(v, change, kind) for v in value])
+    return {k: mapped(v, change, kind) for k, v in value.items()} if type(value) is dict else value
+
+
+def flat(value: Any, T: Any) -> list[Any]:
+    """The tensors in what a function was given, or returned."""
+    if isinstance(value, T.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return [t for v in value for t in flat(v, T)] if isinstance(value, (tuple, list)) else []
 
 
 def read(arguments: Any, T: Any) -> Any:
     """Arguments as a user wrote them, with an `Arg` for every tensor."""
-    tensors: list[Any] = []
-
-    def made(value: Any) -> Any:
-        if isinstance(value, T.Tensor):
-            tensors.append(value)
-            return Arg(value.detach().numpy(), value.requires_grad)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*[made(v) for v in value])
-        if type(value) in (tuple, list):
-            return type(value)([made(v) for v in value])
-        return {k: made(v) for k, v in value.items()} if type(value) is dict else value
-
-    found = made(arguments)
-    if any(t.requires_grad for t in tensors):
-        return found
-    return mapped(found, lambda a: Arg(a.array, a.array.dtype.kind in "fc"))
+    found = mapped(arguments, lambda t: Arg(t.detach().numpy(), t.requires_grad), T.Tensor)
+    asked: list[bool] = []
+    mapped(found, lambda a: asked.append(a.grad))
+    return found if any(asked) else mapped(found, lambda a: Arg(a.array, a.array.dtype.kind in "fc"))

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.base.cpython.forks import cached_property
-from gradwright.verify.check.calls import Call
+from gradwright.verify.check.calls import Call, flat, mapped
 from gradwright.verify.check.discover import Subject
+from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import rounding
 
 
@@ -107,15 +108,10 @@ class Lab:
         arguments, found = self.call.tensors(self.T, needed)
         leaves = [t for t in found if t.requires_grad]
         if self.cloned:
-            arguments = self._clones(arguments)
+            arguments = mapped(arguments, lambda t: t.clone(), self.T.Tensor)
         result = self.apply(*arguments, **self.call.static)
         values = flat(result, self.T)
         return Run(leaves, flat(arguments, self.T), result, values, [v for v in values if v.requires_grad])
-
-    def _clones(self, value: Any) -> Any:
-        if isinstance(value, self.T.Tensor):
-            return value.clone()
-        return type(value)([self._clones(v) for v in value]) if type(value) in (tuple, list) else value
 
     def lines(self, part: str, pattern: str) -> tuple[int, ...]:
         """The numbers of the lines of forward, or of backward, that match a regular expression."""
@@ -138,23 +134,6 @@ class Lab:
     def gradients(self) -> list[Any]:
         """The gradients of a run of its own."""
         return self.backward(self.run())
-
-
-def drawn(generator: Any, like: Any) -> Any:
-    """Random numbers of the shape and dtype of an array, away from 0."""
-    values = generator.uniform(0.5, 1.5, like.shape) * generator.choice([-1.0, 1.0], like.shape)
-    if like.dtype.kind == "c":
-        values = values + 1j * generator.uniform(0.5, 1.5, like.shape)
-    return np.asarray(values).astype(like.dtype)
-
-
-def flat(value: Any, T: Any) -> list[Any]:
-    """The tensors in what a function returned."""
-    if isinstance(value, T.Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    return [t for v in value for t in flat(v, T)] if isinstance(value, (tuple, list)) else []
 
 
 def apart(a: Sequence[Any], b: Sequence[Any]) -> float:

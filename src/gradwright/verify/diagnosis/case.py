@@ -11,9 +11,6 @@ import numpy as np
 
 from gradwright.base.errors import GradientWarning, MisfitGradient
 from gradwright.engine.backward import walk
-from gradwright.engine.base import wrap
-from gradwright.engine.node import AccumulateGrad
-from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.function.contract.surrogate import reasons
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.custom_op import CustomOp
@@ -22,7 +19,8 @@ from gradwright.ops.declare import Op
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, Grid
 from gradwright.verify.diagnosis.residual import Part
 from gradwright.verify.numeric.differences import movable
-from gradwright.verify.numeric.jacobian import Subject, named, parameters, tensors
+from gradwright.verify.numeric.jacobian import Subject, exchanged, named, parameters, tensors
+from gradwright.verify.numeric.jacobian import leaf as leaf_over
 
 
 class Case(Subject):
@@ -125,22 +123,14 @@ class Case(Subject):
     def elsewhere(self, points: Sequence[Any]) -> Subject:
         """The same function with tensors of its own, of these values."""
         fresh = {id(x): leaf(p, x) for x, p in zip(self.varied, points, strict=True)}
-        there = Subject(self.func, tuple(_replaced(a, fresh) for a in self.inputs), self.arguments)
+        there = Subject(self.func, exchanged(self.inputs, lambda t: fresh.get(id(t), t)), self.arguments)
         there.varied, there.names = list(fresh.values()), self.names
         return there
 
 
 def leaf(values: Any, like: Any) -> Any:
     """A tensor of its own memory that requires grad, of the dtype of ``like``."""
-    t = wrap(np.array(values, dtype=like.array.dtype))
-    t._node = AccumulateGrad(t)
-    return t
-
-
-def _replaced(value: Any, by_id: dict[int, Any]) -> Any:
-    found: list[Any] = []
-    rest = take_apart(value, found)
-    return put_together(rest, iter([by_id.get(id(t), t) for t in found]))
+    return leaf_over(np.array(values, dtype=like.array.dtype))
 
 
 def _parts(names: Sequence[str], tensors: Sequence[Any], grid: Grid, apart: bool = False) -> Iterator[Part]:

@@ -15,7 +15,6 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
-from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis.behaviour import overlap, telling
 from gradwright.verify.diagnosis.case import Case, leaf
@@ -29,7 +28,7 @@ from gradwright.verify.diagnosis.records import Diagnosis, Hypothesis, Verdict
 from gradwright.verify.diagnosis.reproduction import Replay
 from gradwright.verify.numeric.budget import estimate
 from gradwright.verify.numeric.differences import restored
-from gradwright.verify.numeric.jacobian import rounding, tensors
+from gradwright.verify.numeric.jacobian import exchanged, rounding, tensors
 from gradwright.verify.numeric.on_host import on_host
 from gradwright.verify.witness import Witness, second_witness
 
@@ -239,6 +238,4 @@ def _witness(case: Case) -> Witness | None:
 
 
 def _copied(value: Any) -> Any:
-    found: list[Any] = []
-    rest = take_apart(value, found)
-    return put_together(rest, iter([leaf(t.array, t) if t.requires_grad else wrap(np.array(t.array)) for t in found]))
+    return exchanged(value, lambda t: leaf(t.array, t) if t.requires_grad else wrap(np.array(t.array)))

@@ -18,10 +18,10 @@ from gradwright.verify.diagnosis.random_sums import (
     only,
     overall,
     random_direction,
-    random_like,
 )
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.numeric.differences import here
+from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import as_coordinates, coordinates, rounding
 from gradwright.verify.numeric.streams import Streams, kept_between_calls
 from gradwright.verify.witness import Witness
@@ -108,7 +108,7 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
     if not case.differentiable:
         return found
     random = np.random.default_rng(7)
-    cotangents = [random_like(random, a.array) for a in case.outputs]
+    cotangents = [drawn(random, a.array) for a in case.outputs]
     with case.listening():
         streams = Streams.now()
         first, again = gradient(case, cotangents), gradient(case, cotangents)

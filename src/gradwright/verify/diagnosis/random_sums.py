@@ -14,6 +14,7 @@ import numpy as np
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.grid_of_entries import Grid
 from gradwright.verify.numeric.differences import LEVELS, Slope, extrapolated, slope_along, step
+from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import Subject, as_coordinates, coordinates, pullback, rounding
 
 
@@ -39,7 +40,7 @@ class RandomSums:
     def __init__(self, case: Case, least: float) -> None:
         random = np.random.default_rng(13)
         self.subject = itself(case)
-        self.cotangents = [random_like(random, a.array) for a in case.outputs]
+        self.cotangents = [drawn(random, a.array) for a in case.outputs]
         self.direction = random_direction(self.subject, least)
         self.said = gradient(self.subject, self.cotangents)
 
@@ -93,7 +94,7 @@ def gradient(subject: Subject, cotangents: Sequence[Any]) -> Any:
 def random_direction(subject: Subject, least: float = 0.0) -> Any:
     """A way to move all inputs at once, in one row: each entry by its size, or by so much if it is smaller."""
     random = np.random.default_rng(11)
-    ways = [as_coordinates(random_like(random, x.array)).astype(np.float64) for x in subject.varied]
+    ways = [as_coordinates(drawn(random, x.array)).astype(np.float64) for x in subject.varied]
     return np.concatenate([way * step(x, 1.0, small=least) for way, x in zip(ways, subject.varied, strict=True)])
 
 
@@ -101,15 +102,6 @@ def along(subject: Subject, cotangents: Sequence[Any], direction: Any, levels: i
     """How fast the outputs, weighted by cotangents, grow along a direction."""
     ends = np.cumsum([coordinates(x) for x in subject.varied])[:-1]
     return slope_along(subject, np.split(direction, ends), cotangents, levels)
-
-
-def random_like(random: np.random.Generator, like: Any) -> Any:
-    """Numbers from 0.5 to 1.5 of both signs."""
-    like = np.asarray(like)
-    values = random.uniform(0.5, 1.5, like.shape) * random.choice([-1.0, 1.0], like.shape)
-    if like.dtype.kind == "c":
-        values = values + 1j * random.uniform(0.5, 1.5, like.shape)
-    return np.asarray(values).astype(like.dtype)
 
 
 def only(array: Any, entries: Any) -> Any:

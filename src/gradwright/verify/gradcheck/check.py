@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwright.base.errors import CutError, GradcheckError, GradientWarning, StrictError
-from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import strict
 from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis import diagnose
@@ -25,7 +23,7 @@ from gradwright.verify.gradcheck.projections import ACCEPTED, project
 from gradwright.verify.gradcheck.settings import SUITS, Settings, check_inputs, precision_of
 from gradwright.verify.numeric.budget import Picked, estimate, pick
 from gradwright.verify.numeric.differences import restored
-from gradwright.verify.numeric.jacobian import Subject, parameters, tensors
+from gradwright.verify.numeric.jacobian import Subject, leaf, parameters, tensors
 from gradwright.verify.numeric.on_host import on_host
 
 if TYPE_CHECKING:
@@ -268,6 +266,4 @@ def _random_like(out: Any, non_contiguous: bool) -> Any:
     if out.array.dtype.kind == "c":
         pairs = pairs + 1j * random.uniform(-1, 1, pairs.shape)
     pairs = pairs.astype(out.array.dtype)
-    t = wrap(pairs[..., 0] if non_contiguous else pairs[..., 0].copy())
-    t._node = AccumulateGrad(t)
-    return t
+    return leaf(pairs[..., 0] if non_contiguous else pairs[..., 0].copy())

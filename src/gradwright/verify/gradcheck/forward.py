@@ -11,27 +11,23 @@ from gradwright import backends
 from gradwright.base.errors import GradcheckError, size
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.transform.forward_ad import dual_level, make_dual, unpack_dual
 from gradwright.transform.vmap import vmap
 from gradwright.verify.gradcheck.settings import Settings
 from gradwright.verify.numeric.budget import Picked
 from gradwright.verify.numeric.draws import draw
-from gradwright.verify.numeric.jacobian import Backward, Matrix, Subject, coordinates, tensors
+from gradwright.verify.numeric.jacobian import Backward, Matrix, Subject, coordinates, exchanged, tensors
 
 
-def tangents(subject: Subject, moving: Sequence[Any], inputs: Any = None) -> list[Any]:
+def tangents(subject: Subject, moving: Sequence[Any]) -> list[Any]:
     """The tangents of the outputs, as tensors, when the varied inputs move so; None for what does not move.
 
     Raises GradcheckError for one that has not the shape of its output.
     """
     with dual_level():
-        leaves: list[Any] = []
-        rest = take_apart(subject.inputs if inputs is None else inputs, leaves)
-        each = iter(moving)
-        moves = {id(x): t for x, t in zip(subject.varied, each, strict=True)}
-        given = [make_dual(x, t) if (t := moves.get(id(x))) is not None else x for x in leaves]
-        returned = tensors(subject.func(*put_together(rest, iter(given))))
+        moves = {id(x): t for x, t in zip(subject.varied, moving, strict=True)}
+        given = exchanged(subject.inputs, lambda x: x if (t := moves.get(id(x))) is None else make_dual(x, t))
+        returned = tensors(subject.func(*given))
         return [unpack_dual(returned[i]).tangent for i in subject.which]
 
 

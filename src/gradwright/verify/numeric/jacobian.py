@@ -21,7 +21,8 @@ from gradwright.base import dtypes
 from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.function.contract.containers import paths, take_apart
+from gradwright.engine.node import AccumulateGrad
+from gradwright.function.contract.containers import paths, put_together, take_apart
 
 Matrix = np.ndarray[Any, Any]
 Rows = Sequence[int] | Matrix
@@ -108,6 +109,20 @@ def tensors(value: Any) -> Sequence[Any]:
     leaves: list[Any] = []
     take_apart(value, leaves)
     return leaves
+
+
+def leaf(array: Any) -> Any:
+    """A tensor over an array, of any library, that requires grad."""
+    t = wrap(array)
+    t._node = AccumulateGrad(t)
+    return t
+
+
+def exchanged(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Nested containers with ``change(t)`` in the place of every tensor."""
+    leaves: list[Any] = []
+    rest = take_apart(value, leaves)
+    return put_together(rest, iter([change(t) for t in leaves]))
 
 
 def named(value: Any, name: str) -> Iterator[tuple[str, Any]]:

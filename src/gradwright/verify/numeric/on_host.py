@@ -10,10 +10,9 @@ import numpy as np
 from gradwright import backends
 from gradwright.backends.devices import CPU, device_of
 from gradwright.engine.base import wrap
-from gradwright.engine.node import AccumulateGrad
 from gradwright.face.xp.creation import moved
-from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.function.function import Function
+from gradwright.verify.numeric.jacobian import exchanged, leaf, tensors
 
 
 def on_host(func: Any, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -22,33 +21,24 @@ def on_host(func: Any, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     The function is handed its inputs where they were, and its outputs are read to the CPU, both with their history. So
     its derivatives are those of ``func``, and inputs may be moved in place.
     """
-    leaves, rest = _apart(inputs)
-    devices = [device_of(t.array) for t in leaves]
+    devices = [device_of(t.array) for t in tensors(inputs)]
     if all(d == CPU for d in devices):
         return func, inputs
 
     call = func.apply if isinstance(func, type) and issubclass(func, Function) else func
 
     def hosted(*arguments: Any) -> Any:
-        given, form = _apart(arguments)
-        there = put_together(form, (moved(t, d) for t, d in zip(given, devices, strict=True)))
-        found, form = _apart(call(*there))
-        return put_together(form, (moved(t, CPU) for t in found))
+        left = iter(devices)
+        return exchanged(call(*exchanged(arguments, lambda t: moved(t, next(left)))), lambda t: moved(t, CPU))
 
     update_wrapper(hosted, call)
     if hasattr(call, "__self__"):  # the Function whose apply it is
         vars(hosted)["__self__"] = call.__self__
-    here = {id(t): t if d == CPU else _copy(t) for t, d in zip(leaves, devices, strict=True)}
-    return hosted, put_together(rest, (here[id(t)] for t in leaves))
+    here: dict[int, Any] = {}
+    return hosted, exchanged(inputs, lambda t: here.setdefault(id(t), _on_cpu(t)))
 
 
-def _apart(value: Any) -> tuple[list[Any], Any]:
-    leaves: list[Any] = []
-    return leaves, take_apart(value, leaves)
-
-
-def _copy(t: Any) -> Any:
-    copy = wrap(np.array(backends.to_host(t.array)))
-    if t._node is not None:
-        copy._node = AccumulateGrad(copy)
-    return copy
+def _on_cpu(t: Any) -> Any:
+    if device_of(t.array) == CPU:
+        return t
+    return (wrap if t._node is None else leaf)(np.array(backends.to_host(t.array)))

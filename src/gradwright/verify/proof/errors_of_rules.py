@@ -12,8 +12,8 @@ import numpy as np
 from gradwright.base.errors import NotProvedError
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.node import AccumulateGrad
 from gradwright.function.contract.trees import tree_flatten
+from gradwright.verify.numeric.jacobian import leaf
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, boxed, conditions, each, spread
 from gradwright.verify.proof.series import flint
@@ -33,12 +33,6 @@ class Compared:
     formula: Any
     rule: Any
     error: Any
-
-
-def _leaf(array: Any) -> Any:
-    t = wrap(array)
-    t._node = AccumulateGrad(t)
-    return t
 
 
 def _tensors(arrays: Sequence[Any], moving: Sequence[int], make: Callable[[Any], Any]) -> list[Any]:
@@ -62,7 +56,7 @@ def compared(call: Call, arrays: Sequence[Any], moving: Sequence[int], cotangent
 
     Raises NotProvedError where balls cannot run it.
     """
-    outs = _found(call(*(leaves := _tensors(arrays, moving, _leaf))))
+    outs = _found(call(*(leaves := _tensors(arrays, moving, leaf))))
     which = [k for k, t in enumerate(outs) if t._node is not None]
     if not which:
         raise NotProvedError("not proved: no result has a derivative by these inputs")
@@ -90,7 +84,7 @@ def linear(call: Call, arrays: Sequence[Any], moving: Sequence[int]) -> None:
     then all of one sign, between 2**-42 and 2**42, must be treated alike, and what is said of -g and 0 be -1 and 0
     times what is said of g.
     """
-    leaves = _tensors(arrays, moving, _leaf)
+    leaves = _tensors(arrays, moving, leaf)
     outs = [t for t in _found(call(*leaves)) if t._node is not None]
     inputs = [leaves[i] for i in moving]
 

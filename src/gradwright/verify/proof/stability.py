@@ -19,8 +19,7 @@ from gradwright.base.errors import NotProvedError
 from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.node import AccumulateGrad
-from gradwright.verify.numeric.jacobian import unbound
+from gradwright.verify.numeric.jacobian import leaf, unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
 from gradwright.verify.proof.box import pair
@@ -148,13 +147,12 @@ def _points(low: float, high: float, count: int) -> Any:
 
 
 def _value_and_slope(call: Callable[..., Any], given: list[Any], k: int) -> tuple[Any, Any]:
-    leaf = wrap(given[k])
-    leaf._node = AccumulateGrad(leaf)
-    out = call(*[leaf if j == k else wrap(a) for j, a in enumerate(given)])
-    if out.array.shape != leaf.array.shape or out._node is None:
+    x = leaf(given[k])
+    out = call(*[x if j == k else wrap(a) for j, a in enumerate(given)])
+    if out.array.shape != x.array.shape or out._node is None:
         raise NotProvedError("not proved: stability is looked at entry by entry, and the result has another shape")
     ones = np.ones(out.array.shape, out.array.dtype)
-    (g,) = grad([out], [leaf], [wrap(balls(ones) if isinstance(out.array, Balls) else ones)])
+    (g,) = grad([out], [x], [wrap(balls(ones) if isinstance(out.array, Balls) else ones)])
     return out.array, g.array
 
 

@@ -16,19 +16,12 @@ import numpy as np
 from gradwright import backends
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.node import AccumulateGrad
 from gradwright.ops.declare import Op, Sample
 from gradwright.verify.numeric.differences import differences
+from gradwright.verify.numeric.jacobian import leaf
 from gradwright.verify.testing.samples import draw
 
 _STEP = 1e-5
-
-
-def leaf(array: Any) -> Any:
-    """A tensor that requires grad, over an array of any registered library."""
-    t = wrap(array)
-    t._node = AccumulateGrad(t)
-    return t
 
 
 def tower(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]]) -> list[list[Any]]:

@@ -12,11 +12,12 @@ from gradwright.function.pushforward import pushforward
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, passed, skipped
 from gradwright.verify.check.battery.orders import first_order
-from gradwright.verify.check.calls import Arg, Call, mapped
-from gradwright.verify.check.lab import Lab, apart, close, drawn, flat
+from gradwright.verify.check.calls import Arg, Call, flat, mapped
+from gradwright.verify.check.lab import Lab, apart, close
 from gradwright.verify.check.records import Finding
 from gradwright.verify.diagnosis import Verdict
 from gradwright.verify.numeric.differences import differences
+from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import rounding
 
 _STEP = 1e-6
