@@ -7,7 +7,7 @@ import pytest
 from benchmarks.audits import planted
 from gradwright.verify.check.isolate import check
 
-SOURCE = Path(__file__).parents[2] / "examples/right_functions.py"
+SOURCE = Path(__file__).parents[3] / "examples/right_functions.py"
 
 
 @pytest.mark.parametrize(("size", "missed"), [

@@ -12,7 +12,7 @@ import gradwright as gw
 from gradwright.verify.check.battery.run import AFTER, ASKED, CHECKS, examine
 from gradwright.verify.check.discover import subject_of
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[4] / "examples"
 CAUSES = {
     "Cube": ("first order", "factor", "1 / the 3 in forward"),
     "MulConstant": ("first order", "factor", "1 / `constant`"),
