@@ -21,7 +21,7 @@ from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.function.contract.trees import tree_flatten
-from gradwright.verify.numeric.differences import borne_out, converging, last
+from gradwright.verify.numeric.differences import borne_out, converging, differences, last
 from gradwright.verify.numeric.jacobian import leaf, rounding
 
 _LEVELS = 8
@@ -152,13 +152,15 @@ def _by_differences(call: Callable[..., Any], base: Sequence[Any], u: Sequence[A
     inside = rounding(base[0].dtype) * max(float(np.max(np.abs(x), initial=0.0)) for x in base)
     start = call(*[wrap(x) for x in base])
     at = _joined(start)
+    sampler = lambda t: (t, [_joined(call(*[wrap(x + t * v) for x, v in zip(base, u, strict=True)]))[None]])
     unit = np.concatenate([np.full(o.array.size, rounding(o.array.dtype)) for o in start])
     steps = first / 2.0 ** np.arange(_LEVELS)
     with np.errstate(all="ignore"):
         slopes, noises, bends = [], [], []
         for h in steps:
-            up, down = (_joined(call(*[wrap(x + s * h * v) for x, v in zip(base, u, strict=True)])) for s in (1, -1))
-            slopes.append((up - down) / (2 * h))
+            taken = differences(sampler, h)
+            up, down = taken.up[0][0], taken.down[0][0]
+            slopes.append(taken.slopes[0][0])
             noise = 4 * unit * np.maximum(np.abs(up), np.abs(down)) + 4 * inside * np.abs(slopes[-1])
             noises.append(noise / (2 * h))
             bends.append(np.abs(up + down - 2 * at))
@@ -167,9 +169,10 @@ def _by_differences(call: Callable[..., Any], base: Sequence[Any], u: Sequence[A
         bent = bends[-2] < 3 * bends[-1]  # where it is smooth, it falls to a quarter
         bar = np.where(bent, np.maximum(bar, bends[-1] / steps[-1]), bar)
         tiny = 1e-4 * steps[-1]
-        up, down = (_joined(call(*[wrap(x + s * tiny * v) for x, v in zip(base, u, strict=True)])) for s in (1, -1))
+        taken = differences(sampler, tiny)
+        up, down = taken.up[0][0], taken.down[0][0]
         flat = (up == at) & (down == at)
-        near = (up - down) / (2 * tiny)  # a saw, with teeth finer than the steps, has another slope there
+        near = taken.slopes[0][0]  # a saw, with teeth finer than the steps, has another slope there
         noise = unit * (np.abs(up) + np.abs(down)) / tiny + inside * np.abs(near) / tiny
         bar = np.where(np.abs(near - value) > 16 * bar + 64 * noise, np.maximum(bar, np.abs(near - value)), bar)
         stairs = flat & (np.abs(value) * tiny > 1e3 * unit * np.abs(at))

@@ -22,7 +22,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.node import Node
 from gradwright.engine.strict import strict
 from gradwright.function.ctx import BackwardNode
-from gradwright.verify.numeric.differences import replaced
+from gradwright.verify.numeric.differences import differences, here, replaced
 from gradwright.verify.numeric.draws import draw
 from gradwright.verify.numeric.jacobian import Subject, exchanged, leaf, rounding, tensors
 from gradwright.verify.numeric.layouts import LAYOUTS, expanded
@@ -273,11 +273,11 @@ DECLARED = "give it a gradient in backward instead of ctx.mark_non_differentiabl
 def growing(at: Callable[[float], Sequence[Any]], unit: float, which: Sequence[int]) -> int | None:
     """The first ``which`` of the arrays ``at(t)`` grows with ``t``; one that jumps does not."""
     far = unit**0.25
-    points = [at(t) for t in (far, -far, far / 2, -far / 2)]
+    whole, half = (differences(lambda t: (t, [np.reshape(a, (1, -1)) for a in at(t)]), h) for h in (far, far / 2))
     for k in which:
-        whole, half = points[0][k] - points[1][k], points[2][k] - points[3][k]
-        size = np.abs(whole)
-        if ((size > far**2 * np.abs(points[0][k])) & (np.abs(whole - 2 * half) < size / 10)).any():
+        size = np.abs(whole.slopes[k])
+        steady = np.abs(whole.slopes[k] - half.slopes[k]) < size / 10
+        if (steady & (2 * size > far * np.abs(here(whole.up[k])))).any():
             return k
     return None
 

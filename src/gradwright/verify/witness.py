@@ -24,6 +24,7 @@ from gradwright.function.contract.trees import tree_flatten
 from gradwright.function.custom_op import CustomOp
 from gradwright.ops.declare import Op
 from gradwright.verify.circumstances import REFUSED
+from gradwright.verify.numeric.differences import differences
 from gradwright.verify.numeric.jacobian import unbound
 
 _FLOOR = 1e-12
@@ -247,14 +248,15 @@ def _true(forward: Callable[..., Any], arguments: Sequence[Any], static: dict[st
     """Whether the engine's derivative of forward is, roughly, that of central differences."""
     generator = np.random.default_rng(3)
     moves = {k: generator.standard_normal(arguments[k].array.shape) for k in moving}
-    values = []
-    for h in (_STEP, -_STEP):
-        there = [wrap(a.array + h * moves[k]) if k in moves else a for k, a in enumerate(arguments)]
-        outs = _outputs(forward(*there, **static))
+
+    def sampler(t: Any) -> tuple[Any, list[Any]]:
+        outs = _outputs(forward(*[wrap(a.array + t * moves[k]) if k in moves else a for k, a in enumerate(arguments)],
+                                **static))  # fmt: skip
         draws = np.random.default_rng(11)
-        cotangents = [draws.standard_normal(outs[k].array.shape).astype(np.float32).astype(np.float64) for k in which]
-        values.append(sum(float((g * outs[k].array).sum()) for g, k in zip(cotangents, which, strict=True)))
-    quotient = (values[0] - values[1]) / (2 * _STEP)
+        weights = [draws.standard_normal(outs[k].array.shape).astype(np.float32) for k in which]
+        return t, [np.array([[sum(float((g * outs[k].array).sum()) for g, k in zip(weights, which, strict=True))]])]
+
+    quotient = differences(sampler, _STEP).slopes[0].item()
     _, floors = _tower(forward, arguments, static, moving, 1, np.float64, which)
     parts = [g * moves[k] for g, k in zip(floors[0], moving, strict=True)]
     engines = sum(float(p.sum()) for p in parts)

@@ -22,6 +22,7 @@ import numpy as np
 
 from gradwright.verify.audit.bench import Bench
 from gradwright.verify.chance import Sampled
+from gradwright.verify.numeric.differences import differences
 
 _FIRST = 2.0**-5
 _CLOSE = 6
@@ -171,9 +172,9 @@ def _ratio(slopes: Sequence[Slope]) -> float | None:
 def _slope(f: Callable[[float], float], noise: float, unit: float) -> tuple[float, float] | None:
     """The derivative of ``f`` at 0, where it is 0, with a bar; None if nothing finite is found."""
     part, steps = _part(unit), _steps(unit)
-    ups, downs = (np.array([f(s * h) for h in steps]) for s in (1, -1))
     hs = np.array(steps)
-    slopes, sides = (ups - downs) / (2 * hs), np.abs(ups + downs) / (2 * hs)
+    taken = differences(lambda ts: (ts, [np.array([[f(t)] for t in ts])]), hs)
+    slopes, sides = taken.slopes[0][:, 0], np.abs(taken.up[0] + taken.down[0])[:, 0] / (2 * hs)
     good = np.isfinite(slopes) & np.isfinite(sides)
     if good.sum() < 2 or not good[-2:].all():
         return None

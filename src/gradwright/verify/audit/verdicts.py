@@ -239,7 +239,8 @@ def _wider(bench: Bench, verdict: Verdict, own: list[Measured], seconds: float, 
     attempt = Attempt()
     with attempt:
         outs = bench.settle()
-    narrow = attempt.error is None and any(o.requires_grad and bench.unit < 1e-10 < _eps(o) for o in outs)
+    narrow = attempt.error is None and bench.unit < 1e-10 and any(
+        o.requires_grad and dtype_of(o) not in ("float64", "complex128") for o in outs)
     if attempt.error is not None or narrow:
         why = f"it raises {attempt.said(_file(bench))}" if attempt.error is not None else "it returns another dtype"
         verdict.findings[WIDE] = skipped(f"it does not take float64: {why}")
@@ -261,10 +262,6 @@ def _wider(bench: Bench, verdict: Verdict, own: list[Measured], seconds: float, 
         verdict.findings[OWN] = Finding("", Outcome.PASS, f"{first.sentence}; in float64 it is right")
 
 
-def _eps(tensor: Any) -> float:
-    return float(np.finfo(np.float64).eps) if dtype_of(tensor) in ("float64", "complex128") else 1.0
-
-
 # ---- what is wrong ----------------------------------------------------------------------------------------
 
 
@@ -284,7 +281,8 @@ def _explain(taken: Taken, subject: Subject, names: list[str], verdict: Verdict,
         lab.examined = examination, examination.first()
         said, diagnosis = first_order(lab)
         if said.outcome is Outcome.FAIL:
-            verdict.diagnoses.append({**diagnosis.as_dict(), "sample": taken.described(names), "dtype": _of(lab)})
+            about = {"sample": taken.described(names), "dtype": lab.call.precision}
+            verdict.diagnoses.append(diagnosis.as_dict() | about)
             for name in (OWN, WIDE):
                 one = verdict.findings.get(name, found)
                 if one.outcome is Outcome.FAIL:
@@ -294,17 +292,12 @@ def _explain(taken: Taken, subject: Subject, names: list[str], verdict: Verdict,
         verdict.findings[check] = replace(found, lines=gradient(lab, None))
 
 
-def _of(lab: Lab) -> str:
-    return next((a.array.dtype.name for a in lab.call.args if a.grad), "")
-
-
 def _lab(taken: Taken, subject: Subject, names: list[str], wide: bool) -> Lab:
     """The call on the bench of `gradwright check`."""
-    as_array = lambda a: Arg(_array(a.array), a.grad)
+    numpy = lambda t: np.asarray(t.array) if hasattr(t, "array") else t.detach().resolve_conj().cpu().numpy()
+    as_array = lambda a: Arg(numpy(a.array), a.grad)
     arguments = mapped(taken.arguments, as_array)
     call = Call(arguments, tuple(names), mapped(taken.static, as_array) if taken.met.kind == "op" else {})
     return Lab(subject, call.precise() if wide else call)
 
 
-def _array(tensor: Any) -> Any:
-    return np.asarray(tensor.array) if hasattr(tensor, "array") else tensor.detach().resolve_conj().cpu().numpy()

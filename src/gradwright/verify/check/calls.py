@@ -78,6 +78,11 @@ class Call:
         """Whether any tensor is complex."""
         return any(a.array.dtype.kind == "c" for a in self.args)
 
+    @property
+    def precision(self) -> str:
+        """The dtype of the first tensor whose gradient is looked at; ``""`` if there is none."""
+        return next((a.array.dtype.name for a in self.args if a.grad), "")
+
     def labels(self) -> list[str]:
         """A name for each tensor: ``x``, or ``pair[1]`` in a container."""
         found: list[str] = []

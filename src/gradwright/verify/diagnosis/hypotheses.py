@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +72,7 @@ def on_fresh_inputs(c: Context, found: Sequence[Hypothesis]) -> list[Hypothesis]
 def _elsewhere(c: Context, mixed: bool) -> Context | None:
     """The same with each entry of the inputs moved by up to a quarter of it; ``mixed``: and drawn from all of them."""
     random = np.random.default_rng(17)
-    points = [_array(x) for x in c.case.varied]
+    points = [np.asarray(x.array) for x in c.case.varied]
     if mixed:
         points = [random.choice(a.reshape(-1), a.shape) if a.size else a for a in points]
     points = [(a * random.uniform(0.75, 1.25, a.shape)).astype(a.dtype) for a in points]
@@ -87,17 +86,14 @@ def _elsewhere(c: Context, mixed: bool) -> Context | None:
         return None
 
 
-def _array(x: Any) -> Any:
-    return np.asarray(x.array)
-
-
 def _held(h: Hypothesis, there: Context | None) -> Hypothesis | None:
     bare = replace(h, sentence=h.sentence.partition(": ")[0], constant=None) if h.name == "region" else None
     if there is None:
         return h if h.constant is None else bare
     again = (FITTED[h.name](r, there) for r in there.residuals if r.name == h.argument)
     same = next((a for a in again if a is not None and _text(a) == _text(h)), None)
-    if same is not None and (h.constant is None or _close(h.constant, same.constant)):
+    if same is not None and (h.constant is None or (
+            same.constant is not None and abs(h.constant - same.constant) <= _CLOSE * abs(h.constant))):
         return h
     return bare
 
@@ -105,7 +101,3 @@ def _held(h: Hypothesis, there: Context | None) -> Hypothesis | None:
 def _text(h: Hypothesis) -> str:
     """What it says to do, whatever the numbers."""
     return _NUMBER.sub("#", h.mend)
-
-
-def _close(a: float, b: float | None) -> bool:
-    return b is not None and abs(a - b) <= _CLOSE * abs(a)

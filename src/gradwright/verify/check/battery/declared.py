@@ -12,7 +12,7 @@ from gradwright.function.pushforward import pushforward
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, passed, skipped
 from gradwright.verify.check.battery.orders import first_order
-from gradwright.verify.check.calls import Arg, Call, flat, mapped
+from gradwright.verify.check.calls import Arg, flat, mapped
 from gradwright.verify.check.lab import Lab, apart, close
 from gradwright.verify.check.records import Finding
 from gradwright.verify.diagnosis import Verdict
@@ -50,7 +50,8 @@ def forward_mode(lab: Lab) -> Finding:
                       attempt.line(lab.subject.file))  # fmt: skip
 
     def sampler(h: Any) -> tuple[Any, list[Any]]:
-        return h, [a.reshape(1, -1) for a in lab.other(_moved(call, moves, h)).run().arrays]
+        moved = call.with_arrays(lambda k, a: a if moves[k] is None else a + h * moves[k])
+        return h, [a.reshape(1, -1) for a in lab.other(moved).run().arrays]
 
     run = lab.run()
     due = [s.reshape(a.shape) for s, a in zip(differences(sampler, _STEP).slopes, run.arrays, strict=True)]
@@ -68,7 +69,8 @@ def forward_mode(lab: Lab) -> Finding:
     asked, grads = [m for m in moves if m is not None], lab.backward(run, cotangents)
     across, back = _inner(cotangents, along), _inner(grads, asked)
     unit = max((rounding(a.dtype) for a in (*along, *run.arrays)), default=0.0)
-    size = max(_inner(*map(_sizes, pair)) for pair in ((cotangents, along), (grads, asked)))
+    sizes = lambda arrays: [None if a is None else np.abs(a) for a in arrays]
+    size = max(_inner(*map(sizes, pair)) for pair in ((cotangents, along), (grads, asked)))
     off = abs(across - back) / size if size else 0.0
     if not off > _ROUNDINGS * unit:
         return passed(f"to {off:.1g} the adjoint of backward")
@@ -107,14 +109,6 @@ def _dual(lab: Lab, moves: list[Any]) -> list[Any]:
         }
         out = lab.subject.function.apply(*[duals.get(id(a), a) for a in arguments])
         return [forward_ad.unpack_dual(o).tangent.detach().numpy() for o in flat(out, lab.T)]
-
-
-def _moved(call: Call, moves: list[Any], h: float) -> Call:
-    return call.with_arrays(lambda k, a: a if moves[k] is None else a + h * moves[k])
-
-
-def _sizes(arrays: list[Any]) -> list[Any]:
-    return [None if a is None else np.abs(a) for a in arrays]
 
 
 def _inner(a: list[Any], b: list[Any]) -> float:

@@ -113,8 +113,7 @@ def _findings(labs: Sequence[Lab],
         for lab in _fit(labs, name):
             one, diagnosis = _made(name, check, lab)
             if diagnosis is not None:
-                precision = next((a.array.dtype.name for a in lab.call.args if a.grad), "")
-                diagnoses.append({**diagnosis.as_dict(), "sample": str(lab.call), "dtype": precision})
+                diagnoses.append({**diagnosis.as_dict(), "sample": str(lab.call), "dtype": lab.call.precision})
             if _bad(one) and name in _ORDERS:
                 one = _told_where_right(one, lab, right or _right(name, check, labs, lab))
             if _rank(one) >= _rank(found.get(one.check, one)):
