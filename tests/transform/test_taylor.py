@@ -324,3 +324,55 @@ def test_a_function_that_leaves_for_numpy_goes_by_its_backward():
     np.testing.assert_allclose(third.numpy(), same.numpy(), rtol=1e-11)
     with pytest.raises(RuntimeError, match=r"numpy\(\) of a tensor that carries a series"):
         jet(lambda x: gw.from_numpy(x.numpy()), *args)
+
+
+class Boxed(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, ws, x):
+        ctx.save_for_backward(x, *ws)
+        return {"a": ws[0] * x, "b": ws[1] + x}
+
+    @staticmethod
+    def backward(ctx, g):
+        x, a, _ = ctx.saved_tensors
+        return [g["a"] * x, g["b"]], g["a"] * a + g["b"]
+
+
+def in_place(ctx, x):
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+Double = function("Double", in_place, lambda ctx, g: 2 * g)
+
+
+def doubled(x):
+    y = x * x
+    Double.apply(y)
+    return y * x
+
+
+def doubled_unrecorded(x):
+    y = x * x
+    with gw.no_grad():
+        y.mul_(2)
+    return y * x
+
+
+def boxed(x):
+    out = Boxed.apply([x * x, x], x)
+    return out["a"] * out["b"]
+
+
+def pushed(f, t):
+    return lambda x: jvp(f, (x,), (t,))[1]
+
+
+@pytest.mark.parametrize("f", [boxed, doubled, doubled_unrecorded])
+def test_containers_and_writes_in_place_move_as_in_forward_mode(f):
+    """Series of what containers held, and of what a Function wrote in place, were lost once."""
+    x, one, zero = tensors(3.0, 1.0, 0.0)
+    value, terms = jet(f, (x,), ([one, zero, zero],))
+    for c in (value, *terms):
+        assert c.item() == f(x).item()
+        f = pushed(f, one)

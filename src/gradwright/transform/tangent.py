@@ -141,6 +141,75 @@ class Movement(Level):
         return not self.halted() and not (self._stops and now().stopped >= self.number)
 
 
+    def apart(self, t: Any) -> tuple[Any, Any]:
+        """The value of a tensor, and how it moves at this level, or None."""
+        raise NotImplementedError
+
+    def joined(self, x: Any, motion: Any) -> Any:
+        """The array of ``x``, moving so."""
+        raise NotImplementedError
+
+    def moved(self, function: Any, values: Sequence[Any], motions: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """What a Function returns for values, and how the tensors in that move, if they move so."""
+        raise NotImplementedError
+
+    def write(self, array: Any, value: Any) -> None:
+        """Put a value, and how it moves, into the memory of those there; where nothing moves, the value alone."""
+        mine = isinstance(value, Moving) and value.level is self
+        new = value.parts if mine else (wrap(value), *[None] * (len(array.parts) - 1))
+        self.outside(write, array, new if self.moves() else new[:1], value.began if mine else 0)
+
+    def call(self, function: Any, inputs: Sequence[Any]) -> Any:
+        """What a Function returns for values that move."""
+        if any(a.__class__ not in TENSORLESS and type(a) is not Tree and holds_tensors(a) for a in inputs):
+            return of_containers.apply(function, tuple(inputs))
+        return at_level(function, inputs, partial(self._through, function), self._take, values_alone())
+
+    def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
+        pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
+        values, motions = [x for x, _ in pairs], [m for _, m in pairs]
+        if not self.moves() or all(m is None for m in motions):
+            return self.outside(function.apply, *values)
+        result, found = self.outside(self.moved, function, values, motions)
+        outs: list[Any] = []
+        rest = take_apart(result, outs)
+        return put_together(rest, iter([self._output(o, m, values, inputs) for o, m in zip(outs, found, strict=True)]))
+
+    def _output(self, o: Any, motion: Any, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """An output of a Function; an input that was written in place is itself, moving otherwise."""
+        for value, x in zip(values, inputs, strict=True):
+            if o is value:
+                self._move(x, motion)
+                return x
+        if motion is None or not differentiable(o):
+            return o
+        out = wrap(self.joined(o, motion), None, o._counter)
+        for x in inputs:
+            if isinstance(x, TensorBase) and x._counter is o._counter:
+                out._view = View(x if x._view is None else x._view.base, (), "function")
+        return out
+
+    def _move(self, x: Any, motion: Any) -> None:
+        """Let ``x`` move so from now on, and what shows its memory."""
+        if motion is None:
+            return
+        if self.apart(x)[1] is None:
+            promote(x, self)
+        for there, new in zip(x.array.parts[1:], motion if isinstance(motion, tuple) else (motion,), strict=True):
+            if there is not new:
+                self.outside(there.copy_, new)
+
+    def _take(self, own: Any, other: Any, args: Sequence[Any]) -> None:
+        """The value as it is, in its memory, with the history and the motion that ``other`` has outside."""
+        value, motion = self.apart(other)
+        if any(own is a for a in args):
+            self._move(own, motion)
+        elif motion is not None and not isinstance(value.array, LevelArray):
+            own.array = self.joined(wrap(self.apart(own)[0].array, value._node, own._counter), motion)
+        elif own._view is None:
+            own.array = other.array
+
+
 class Tangents(Movement):
     """Forward mode while it is on."""
 
@@ -188,61 +257,9 @@ class Tangents(Movement):
         """``t`` with a tangent of zeros, over the same memory."""
         return self.joined(wrap(t.array, t._node, t._counter), self.outside(zeros, t))
 
-    def write(self, array: Any, value: Any) -> None:
-        """Put value and tangent into the memory of value and tangent."""
-        dual = isinstance(value, Dual) and value.level is self
-        new = value.parts if dual else (wrap(value), None)
-        self.outside(write, array, new if self.moves() else new[:1], value.began if dual else 0)
-
-    def call(self, function: Any, inputs: Sequence[Any]) -> Any:
+    def moved(self, function: Any, values: Sequence[Any], motions: Sequence[Any]) -> tuple[Any, list[Any]]:
         """What a Function returns for values, and what its jvp, or else its backward, makes of their tangents."""
-        if any(a.__class__ not in TENSORLESS and type(a) is not Tree and holds_tensors(a) for a in inputs):
-            return of_containers.apply(function, tuple(inputs))
-        return at_level(function, inputs, partial(self._through, function), self._take, values_alone())
-
-    def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
-        pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
-        values = [x for x, _ in pairs]
-        if not self.moves() or all(t is None for _, t in pairs):
-            return self.outside(function.apply, *values)
-        result, ts = self.outside(moved, function, values, [t for _, t in pairs])
-        outs: list[Any] = []
-        rest = take_apart(result, outs)
-        return put_together(rest, iter([self._output(o, t, values, inputs) for o, t in zip(outs, ts, strict=True)]))
-
-    def _output(self, o: Any, tangent: Any, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
-        """An output of a Function; an input that was written in place is itself, with another tangent."""
-        for value, x in zip(values, inputs, strict=True):
-            if o is value:
-                self._move(x, tangent)
-                return x
-        if tangent is None or not differentiable(o):
-            return o
-        out = self.dual(o, tangent)
-        for x in inputs:
-            if isinstance(x, TensorBase) and x._counter is o._counter:
-                out._view = View(x if x._view is None else x._view.base, (), "function")
-        return out
-
-    def _move(self, x: Any, tangent: Any) -> None:
-        """Let ``x`` move so from now on, and what shows its memory."""
-        if tangent is None:
-            return
-        if self.apart(x)[1] is None:
-            promote(x, self)
-        there = x.array.tangent
-        if there is not tangent:
-            self.outside(there.copy_, tangent)
-
-    def _take(self, own: Any, other: Any, args: Sequence[Any]) -> None:
-        """The value as it is, in its memory, with the history and the tangent that ``other`` has outside."""
-        value, tangent = self.apart(other)
-        if any(own is a for a in args):
-            self._move(own, tangent)
-        elif tangent is not None and not isinstance(value.array, LevelArray):
-            own.array = self.joined(wrap(self.apart(own)[0].array, value._node, own._counter), tangent)
-        elif own._view is None:
-            own.array = other.array
+        return moved(function, values, motions)
 
 
 def laid_as(x: Any, t: Any) -> Any:

@@ -17,14 +17,11 @@ from gradwright.base.errors import kind
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.mode import now, switch
-from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.function.contract.trees import named, tree_flatten, tree_leaves_with_path
 from gradwright.ops.declare import Op
 from gradwright.transform import series as rules
 from gradwright.transform.arguments import differentiable, mapped, settled
-from gradwright.transform.functions import at_level
-from gradwright.transform.moved import moved, values_alone
-from gradwright.transform.overwritten import write
+from gradwright.transform.moved import moved
 from gradwright.transform.series import Series, scaled
 from gradwright.transform.tangent import Movement, Moving, pushed
 from gradwright.transform.transpose import zeros
@@ -80,7 +77,7 @@ class Unfolded(Moving):
 class Expansion(Movement):
     """A level of values and series."""
 
-    def apart(self, t: Any) -> tuple[Any, Series | None]:
+    def series(self, t: Any) -> tuple[Any, Series | None]:
         """The value of a tensor, and its series at this level, or None."""
         array = t.array
         return (array.tensor, array.series) if getattr(array, "level", None) is self else (self.without(t), None)
@@ -88,7 +85,7 @@ class Expansion(Movement):
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of series."""
         self.began = ticket()
-        return self.outside(self._read, op, inputs, [self.apart(x) for x in inputs], static, self.moves())
+        return self.outside(self._read, op, inputs, [self.series(x) for x in inputs], static, self.moves())
 
     def _read(self, op: Op, inputs: Sequence[Any], pairs: Sequence[tuple[Any, Any]], static: dict[str, Any],
               moves: bool) -> Any:  # fmt: skip
@@ -99,7 +96,7 @@ class Expansion(Movement):
         if any(which):
             xs = [s if m else Series([x]) for (x, s), m in zip(pairs, which, strict=True)]
             made = rules.of(op, outs, xs, static) or self.by_tangents(op, outs, inputs, xs, which, static)
-            arrays = [o.array if dtypes.of(o.array.dtype).category < dtypes.FLOAT else self.joined(op, o, y, xs)
+            arrays = [o.array if dtypes.of(o.array.dtype).category < dtypes.FLOAT else self.result(op, o, y, xs)
                       for o, y in zip(outs, made, strict=True)]  # fmt: skip
         else:
             arrays = [o.array for o in outs]
@@ -110,7 +107,7 @@ class Expansion(Movement):
         """The series of the results, from their derivative by t."""
         raise NotImplementedError
 
-    def joined(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
+    def result(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
         """The array of a result with this series, made of these."""
         raise NotImplementedError
 
@@ -135,7 +132,7 @@ class Unfolding(Expansion):
         known = None if static else self._made.get(_key(op, inputs))
         return known[1] if known else super().read(op, inputs, static)
 
-    def joined(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
+    def result(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
         """The array of a result with this series, made of these."""
         return Unfolded(self, out, series)
 
@@ -152,7 +149,7 @@ class Unfolding(Expansion):
             if not (static or op.several):
                 self._made[_key(op, inputs)] = inputs, ys[0].array
             found = self._inside(pushed, op, inputs, tangents, ys if op.several else ys[0], static)
-            pairs = [(None, None) if t is None else self.apart(t) for t in (found if op.several else [found])]
+            pairs = [(None, None) if t is None else self.series(t) for t in (found if op.several else [found])]
             return [s or Series([x]) for x, s in pairs]
 
         def following(i: int, k: int) -> Any:
@@ -178,7 +175,7 @@ class Unfolding(Expansion):
         if array.tensor._view is not None:
             raise RuntimeError("a derivative of an operation writes to a view, so it has no Taylor series: return new "
                                "values")  # fmt: skip
-        x, series = self.apart(wrap(value))
+        x, series = self.series(wrap(value))
         array.tensor, array.series = x, series or Series([x])
         self._made.clear()
 
@@ -194,14 +191,23 @@ class Taylor(Expansion):
         super().__init__()
         self.order = order
 
+    def apart(self, t: Any) -> tuple[Any, tuple[Any, ...] | None]:
+        """The value of a tensor, and its coefficients of this level, or None."""
+        x, series = self.series(t)
+        return x, None if series is None else tuple(series.known[1:])
+
+    def joined(self, x: Any, motion: Sequence[Any]) -> Jet:
+        """The array of ``x`` with these coefficients."""
+        return Jet(self, x, *motion)
+
     def jet(self, x: Any, terms: Sequence[Any]) -> Any:
-        """A tensor of this level: ``x`` with these coefficients."""
-        return wrap(Jet(self, x, *terms), None, x._counter)
+        """A tensor of this level."""
+        return wrap(self.joined(x, terms), None, x._counter)
 
     def coefficients(self, t: Any) -> list[Any]:
         """Those of a tensor, from its value on."""
-        x, series = self.apart(t)
-        return [x, *([zeros(x) for _ in range(self.order)] if series is None else series.known[1:])]
+        x, terms = self.apart(t)
+        return [x, *([zeros(x) for _ in range(self.order)] if terms is None else terms)]
 
     def moves(self) -> bool:
         """Whether results have series."""
@@ -214,7 +220,7 @@ class Taylor(Expansion):
         inputs = [level.tensor(x[0], x) if m else x[0] for x, m in zip(xs, which, strict=True)]
         return level.by_tangents(op, outs, inputs, xs, which, static)
 
-    def joined(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
+    def result(self, op: Op, out: Any, series: Series, xs: Sequence[Series]) -> Any:
         """The array of a result with this series, made of these: all its coefficients are made now."""
         given = {id(c) for x in xs for c in x.known}
         return Jet(self, out, *[_own(op, out, series[k], given) for k in range(1, self.order + 1)])
@@ -224,26 +230,16 @@ class Taylor(Expansion):
         none = [self.outside(zeros, t) for _ in range(self.order)]
         return Jet(self, wrap(t.array, t._node, t._counter), *none)
 
-    def write(self, array: Any, value: Any) -> None:
-        """Put the value and the coefficients into the memory of those there."""
-        mine = isinstance(value, Jet) and value.level is self
-        parts = value.parts if mine else (wrap(value), *[None] * self.order)
-        self.outside(write, array, parts, value.began if mine else 0)
-
-    def call(self, function: Any, inputs: Sequence[Any]) -> Any:
-        """What a Function returns for series: by its jvp, or else its backward, at a level of one order less."""
-        return at_level(function, inputs, partial(self._through, function), halting=values_alone())
-
-    def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
-        pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
-        if not self.moves() or all(s is None for _, s in pairs):
-            return self.outside(function.apply, *[x for x, _ in pairs])
-        outs, slopes = self.outside(_moved, function, pairs, self.order - 1)
-        many: list[Any] = []
-        rest = take_apart(outs, many)
-        made = [o if s is None or not differentiable(o) else self.jet(o, [scaled(c, 1.0 / k) for k, c in s])
-                for o, s in zip(many, slopes, strict=True)]  # fmt: skip
-        return put_together(rest, iter(made))
+    def moved(self, function: Any, values: Sequence[Any], motions: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """What a Function returns for series, by its jvp or else its backward, at a level of one order less."""
+        with Taylor(self.order - 1).running() as level:
+            slopes = [m and [scaled(c, float(k)) for k, c in enumerate(m, 1)] for m in motions]
+            jets = [x if m is None else level.jet(x, [c.clone() for c in m[:-1]])  # which forward may write to
+                    for x, m in zip(values, motions, strict=True)]  # fmt: skip
+            outs, found = moved(function, jets, [m and level.jet(m[0], m[1:]) for m in slopes])
+        terms = [None if t is None else enumerate(level.coefficients(t), 1) for t in found]
+        found = [t and tuple([scaled(c, 1.0 / k) for k, c in t]) for t in terms]
+        return mapped(lambda o: level.apart(o)[0], outs), found
 
 
 def _own(op: Op, out: Any, c: Any, given: set[int]) -> Any:
@@ -253,20 +249,6 @@ def _own(op: Op, out: Any, c: Any, given: set[int]) -> Any:
     if c.array.shape != out.array.shape:
         c = c.expand(out.array.shape)
     return c.clone() if op.kind != "view" and (c._view is not None or id(c) in given) else c
-
-
-def _moved(function: Any, pairs: Sequence[tuple[Any, Any]], order: int) -> tuple[Any, list[Any]]:
-    """The outputs of a Function, and for each the numbered coefficients of its derivative up to an order, or None."""
-    with Taylor(order).running() as level:
-        values, tangents = [], []
-        for x, s in pairs:
-            r = s and s.rates()
-            values.append(x if s is None else level.jet(x, [s[k] for k in range(1, order + 1)]))
-            tangents.append(r and level.jet(r[0], [r[k] for k in range(1, order + 1)]))
-        outs, found = moved(function, values, tangents)
-    slopes = [None if t is None else list(enumerate(level.coefficients(t), 1)) for t in found]
-    values = mapped(lambda o: level.apart(o)[0], outs)
-    return values, slopes
 
 
 def jet(func: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]],
