@@ -1,4 +1,4 @@
-"""Several processes: the numbers of one, and what is said when something is wrong."""
+"""Several processes: how they begin, part, load and save."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import pytest
 
 import gradwright as gw
 from gradwright import distributed as gd
-from gradwright.distributed import session
+from gradwright.distributed import PartSampler, session
+from gradwright.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
 PROGRAM = """
 import os
@@ -248,3 +249,38 @@ def test_starts_that_fail() -> None:
     assert "init(): process 1 of 2 has found no connection within 1 s: the coordinator" in said("pass")
     assert "init(): JAX has started already" in said('gw.ones(2, device="jax")')
     assert "pip install jax" in said('import sys; sys.modules["jax"] = None')
+
+
+def test_the_parts_are_the_batches() -> None:
+    def batches() -> BatchSampler:
+        return BatchSampler(RandomSampler(range(12), generator=gw.Generator().manual_seed(0)), 6, drop_last=True)
+
+    parts = [list(PartSampler(batches(), rank, 3)) for rank in range(3)]
+    assert [[k for part in these for k in part] for these in zip(*parts, strict=True)] == list(batches())
+    assert len(PartSampler(batches(), 0, 3)) == 2
+    loader = DataLoader(TensorDataset(gw.arange(12)), batch_sampler=PartSampler(batches(), 1, 3))
+    assert [b[0].tolist() for b in loader] == parts[1]
+
+
+def test_parts_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="batch 1, of 2 samples, does not divide among 4 processes"):
+        list(PartSampler([[0, 1, 2, 3], [4, 5]], 0, 4))
+    with pytest.raises(ValueError, match="rank 2 of 2 processes: expected 0 to 1"):
+        PartSampler([], 2, 2)
+
+
+jax = pytest.importorskip("jax")
+
+
+def test_state_goes_to_a_file_and_back_to_where_it_lies(tmp_path: Path) -> None:
+    if len(jax.local_devices()) < 8:
+        pytest.skip("JAX was started with fewer devices before this could ask for more")
+    one = gd.mesh(batch=4, model=2)
+    net = gd.shard_parameters(gw.nn.Sequential(gw.nn.Linear(2, 4)), {"*": "model"}, one)
+    gd.save(net.state_dict(), tmp_path / "net.safetensors")
+    state = gw.load(tmp_path / "net.safetensors")
+    assert state["0.weight"].device.type == "cpu"
+    other = gd.shard_parameters(gw.nn.Sequential(gw.nn.Linear(2, 4)), {"*": "model"}, one)
+    other.load_state_dict(state)
+    assert gd.layout(other[0].weight) == ("model", None)
+    assert other[0].weight.tolist() == net[0].weight.tolist() == state["0.weight"].tolist()

@@ -1,9 +1,11 @@
-"""save and load: what is saved comes back, in files that safetensors reads, and no damage passes unseen."""
+"""Saving and loading."""
 
 from __future__ import annotations
 
 import io
 import math
+import os
+import stat
 import subprocess
 import sys
 import time
@@ -16,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradwright as gw
+from gradwright.serialization.public import replacing
 
 DTYPES = ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
           "float32", "float64", "complex64", "complex128"]  # fmt: skip
@@ -333,3 +336,82 @@ def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path):
     assert gw.load(path) == "old"
     gw.save("new", path)
     assert gw.load(path) == "new"
+
+
+def test_the_old_file_is_there_until_the_block_ends(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("old")
+    with replacing(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    path = tmp_path / "x"
+    path.write_text("old")
+    def write() -> None:
+        with replacing(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(error):
+        write()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_the_disk_has_the_data_before_the_name(tmp_path, monkeypatch):
+    done = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (done.append(os.fstat(fd).st_size), fsync(fd)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (done.append("replace"), replace(*paths)))
+    with replacing(tmp_path / "x") as file:
+        file.write(b"abc")
+    assert done == [3, "replace"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_permissions_are_kept_or_as_the_umask_says(tmp_path):
+    path = tmp_path / "x"
+    mask = os.umask(0o027)
+    try:
+        for mode in (0o640, 0o604):
+            with replacing(path) as file:
+                file.write(b"x")
+            assert stat.S_IMODE(path.stat().st_mode) == mode
+            path.chmod(0o604)
+    finally:
+        os.umask(mask)
+
+
+def test_links_are_followed(tmp_path):
+    (tmp_path / "folder").mkdir()
+    target = tmp_path / "folder" / "x"
+    target.write_text("old")
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    with replacing(link) as file:
+        file.write(b"new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_what_is_no_file_is_written_to(tmp_path):
+    with replacing(os.devnull) as file:
+        file.write(b"x")
+    assert not os.path.isfile(os.devnull)
+    with pytest.raises(IsADirectoryError), replacing(tmp_path):
+        raise AssertionError
+    with pytest.raises(RuntimeError, match=r"Parent .*nowhere does not exist"), replacing(tmp_path / "nowhere" / "x"):
+        raise AssertionError
+
+
+def test_a_name_as_long_as_can_be(tmp_path):
+    path = tmp_path / ("n" * 255)
+    with replacing(os.fsencode(path)) as file:
+        file.write(b"x")
+    assert path.read_bytes() == b"x"

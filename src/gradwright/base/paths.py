@@ -61,6 +61,9 @@ MERGED = {
     "gradwright.optim.optimizer": ["idle"],
     "gradwright.optim.rules": ["fused"],
     "gradwright.optim.sgd": ["muon"],
+    "gradwright.utils.checkpoint": ["old_checkpoint"],
+    "gradwright.utils.data.dataset": ["collate"],
+    "gradwright.distributed.session": ["sampling", "saving"],
 }
 """Modules that hold what modules beside them held, by the names of those."""
 

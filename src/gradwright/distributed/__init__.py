@@ -6,15 +6,15 @@ from gradwright.base.later import later
 
 if TYPE_CHECKING:
     from gradwright.distributed.meshes import Mesh, gather, layout, mesh, replicate, shard, shard_parameters
-    from gradwright.distributed.sampling import PartSampler
-    from gradwright.distributed.saving import save
     from gradwright.distributed.session import (
+        PartSampler,
         barrier,
         get_rank,
         get_world_size,
         init,
         is_available,
         is_initialized,
+        save,
         shutdown,
     )
 
@@ -23,11 +23,9 @@ __all__ = [
     "layout", "mesh", "replicate", "save", "shard", "shard_parameters", "shutdown",
 ]  # fmt: skip
 _MESHES = "Mesh gather layout mesh replicate shard shard_parameters"
-_SESSION = "barrier get_rank get_world_size init is_available is_initialized shutdown"
+_SESSION = "PartSampler barrier get_rank get_world_size init is_available is_initialized save shutdown"
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, {
         **dict.fromkeys(_MESHES.split(), "gradwright.distributed.meshes"),
         **dict.fromkeys(_SESSION.split(), "gradwright.distributed.session"),
-        "PartSampler": "gradwright.distributed.sampling",
-        "save": "gradwright.distributed.saving",
     })  # fmt: skip

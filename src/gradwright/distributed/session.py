@@ -1,4 +1,4 @@
-"""Several processes as one program: who takes part, where they meet, and what happens when one is gone."""
+"""Several processes: how they find each other, and what they load and save."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+from zlib import crc32
 
 from gradwright.distributed import watch
+from gradwright.serialization.public import save as save_here
+from gradwright.utils.data import Sampler
 
 _TORCHS = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _CLUSTERS = {"SLURM_PROCID": "SLURM_NTASKS", "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE"}
@@ -203,3 +206,74 @@ def shutdown() -> None:
         import_module("jax").distributed.shutdown()
         watch.end()
     _Session.rank, _Session.size, _Session.begun = 0, 1, False
+
+
+class PartSampler(Sampler[list[int]]):
+    """This process's part of each batch of another batch sampler, for ``DataLoader(..., batch_sampler=...)``.
+
+    Process r of n takes the r-th of n equal parts of a batch, in its order; ``shard(..., local=True)`` puts them
+    together again. So the batches, and with them the numbers, are those of one process.
+
+    Args:
+        batches: a batch sampler over the whole data, which gives the same batches in each process: its generator must
+            have the same seed in all, as `gradwright.manual_seed` gives it. The first batch of each pass is compared.
+        rank: which process this is; as `init` has it, unless given.
+        world_size: how many there are.
+
+    Raises ValueError for a batch that does not divide, RuntimeError if the first batches differ.
+
+    >>> from gradwright.utils.data import BatchSampler
+    >>> list(PartSampler(BatchSampler(range(8), 4, drop_last=True), rank=1, world_size=2))
+    [[2, 3], [6, 7]]
+    """
+
+    def __init__(self, batches: Iterable[list[int]], rank: int | None = None, world_size: int | None = None) -> None:
+        self.batches = batches
+        self.rank = get_rank() if rank is None else rank
+        self.world_size = get_world_size() if world_size is None else world_size
+        if not 0 <= self.rank < self.world_size:
+            raise ValueError(f"PartSampler: rank {self.rank} of {self.world_size} processes: expected 0 to "
+                             f"{self.world_size - 1}")  # fmt: skip
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for k, batch in enumerate(self.batches):
+            if k == 0 and get_world_size() > 1:
+                digest = crc32(repr(list(batch)).encode())
+                import_module("gradwright.backends.jax_processes").agree(
+                    f"a batch of {len(batch)} samples that begins with {list(batch[:3])}, checksum {digest:08x}",
+                    "PartSampler takes parts of one batch: give the samplers of all processes the same seed",
+                )
+            part, rest = divmod(len(batch), self.world_size)
+            if rest:
+                raise ValueError(f"PartSampler: batch {k}, of {len(batch)} samples, does not divide among "
+                                 f"{self.world_size} processes: take another batch size, or drop_last")  # fmt: skip
+            yield list(batch[self.rank * part : (self.rank + 1) * part])
+
+    def __len__(self) -> int:
+        return len(self.batches)  # type: ignore[arg-type]
+
+
+class _Nowhere:
+    """A file that keeps nothing."""
+
+    def write(self, data: Any) -> int:
+        return memoryview(data).nbytes
+
+
+def save(obj: object, f: str | os.PathLike[str]) -> None:
+    """`gradwright.save` in a program of several processes: every process calls it, and process 0 writes the file.
+
+    The file holds whole tensors, as if one device had them all; any number of processes and devices, one included,
+    reads it with `gradwright.load`, and ``load_state_dict`` puts each value where and as the tensor of the module
+    or optimiser lies. When it returns, the file is complete, in every process. Tensors are gathered one by one.
+
+    Raises what `gradwright.save` raises; in the other processes RuntimeError, after the time limit, if process 0 has
+    failed to write.
+    """
+    if get_world_size() == 1:
+        save_here(obj, f)
+        return
+    with import_module("gradwright.backends.jax_processes").together():
+        target: Any = f if get_rank() == 0 else _Nowhere()
+        save_here(obj, target)
+    barrier()

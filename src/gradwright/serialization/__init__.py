@@ -1,8 +1,8 @@
 """Saving and loading, in safetensors files and without pickle.
 
 `public` has the two functions. They use `plain` (nested data as JSON, tensors as numbers that refer to records),
-`memory` (the records: which array in the file holds a tensor, and how tensors share memory), `container` (the
-safetensors format itself, with checksums) and `atomic` (a file takes the old one's place when it is complete).
+`memory` (the records: which array in the file holds a tensor, and how tensors share memory) and `container` (the
+safetensors format itself, with checksums).
 """
 
 from typing import TYPE_CHECKING

@@ -7,6 +7,7 @@ again in its backward, and a backward pass through that.
 
 from __future__ import annotations
 
+import enum
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,6 +15,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from gradwright.base.errors import kind
 from gradwright.base.later import later
 from gradwright.engine import calls
 from gradwright.engine.backward import accumulating
@@ -25,16 +27,61 @@ from gradwright.engine.strict import tell
 from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.function import Function
 from gradwright.nn.container import Sequential
-from gradwright.utils.old_checkpoint import (
-    CheckpointPolicy,
-    create_selective_checkpoint_contexts,
-    detach_variable,
-    get_device_states,
-    noop_context_fn,
-    set_device_states,
-)
-from gradwright.utils.recompute import Checkpoint, CheckpointError, Forget, Log, checkpointed
-from gradwright.utils.surroundings import Aside, Surroundings
+from gradwright.utils.recompute import Aside, Checkpoint, CheckpointError, Forget, Log, Surroundings, checkpointed
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """Two contexts that do nothing: the default ``context_fn`` of `checkpoint`."""
+    return nullcontext(), nullcontext()
+
+
+class CheckpointPolicy(enum.Enum):
+    """What to do with an operation's result: keep it or compute it again."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
+    """Contexts for ``context_fn`` of `checkpoint`: everything is computed again here, whatever was to be kept.
+
+    The numbers are the same; time is not saved where an operation was to keep its result. TypeError for what is neither
+    a function nor a list of operations.
+    """
+    if not (callable(policy_fn_or_list) or isinstance(policy_fn_or_list, list)):
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    return noop_context_fn()
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Each tensor of a tuple without its history, requiring grad as it does; what is no tensor as it is."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {kind(inputs)}")
+    out: list[Any] = []
+    for value in inputs:
+        x: Any = value
+        if isinstance(value, TensorBase):
+            x = value.detach()  # type: ignore[attr-defined]
+            x.requires_grad = value.requires_grad
+        out.append(x)
+    return tuple(out)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The states of the random numbers of CUDA devices: all numbers are drawn on the CPU, so there are none."""
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
+    """Set the states that `get_device_states` has given."""
+    if devices or states:
+        raise RuntimeError("set_device_states(): random numbers are drawn on the CPU, but got states of "
+                           f"{list(devices)}")  # fmt: skip
+
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "checkpoint", "checkpoint_sequential",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gradwright.base.compiler.cache import get_default_build_root
 from gradwright.base.later import later
-from gradwright.utils.cpp_extension.compiler import check_compiler, include_paths
+from gradwright.utils.cpp_extension.build import check_compiler, include_paths
 from gradwright.utils.cpp_extension.load import load, load_inline
 
 __all__ = [

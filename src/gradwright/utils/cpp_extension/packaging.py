@@ -33,7 +33,7 @@ except ModuleNotFoundError as e:
 
 from gradwright.base.compiler.cache import get_default_build_root
 from gradwright.utils.cpp_extension import build
-from gradwright.utils.cpp_extension.compiler import include_paths
+from gradwright.utils.cpp_extension.build import include_paths
 
 
 def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:

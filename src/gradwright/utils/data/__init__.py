@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from gradwright.base.later import later
 from gradwright.face.reading.keywords import told_keywords
-from gradwright.utils.data.collate import default_collate, default_convert
 from gradwright.utils.data.dataloader import DataLoader
 from gradwright.utils.data.dataset import (
     ChainDataset,
@@ -14,6 +13,8 @@ from gradwright.utils.data.dataset import (
     StackDataset,
     Subset,
     TensorDataset,
+    default_collate,
+    default_convert,
     random_split,
 )
 from gradwright.utils.data.sampler import (

@@ -11,8 +11,15 @@ from multiprocessing.context import BaseContext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, overload
 
-from gradwright.utils.data.collate import default_collate, default_convert
-from gradwright.utils.data.dataset import Indexed, IterableDataset, T_co, batch_of, samples
+from gradwright.utils.data.dataset import (
+    Indexed,
+    IterableDataset,
+    T_co,
+    batch_of,
+    default_collate,
+    default_convert,
+    samples,
+)
 from gradwright.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from gradwright.utils.data.worker import END, Job, ProcessWorker, Team, ThreadWorker
 
