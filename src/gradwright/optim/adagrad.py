@@ -21,15 +21,10 @@ class Adagrad(Fused):
     s = s + g**2;  p = p - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps).
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate; a number or a tensor of one element.
+        params, lr, weight_decay, foreach, fused, maximize, differentiable: see `Optimizer`.
         lr_decay: how quickly it falls with the steps.
-        weight_decay: how much of p is added to g.
         initial_accumulator_value: the first s.
         eps: keeps the quotient finite.
-        foreach, fused: accepted, and without effect: updates always are fused.
-        maximize: ascend.
-        differentiable: record the step, so that gradients flow through it.
 
     State, from the start: step (t), sum (s).
 
@@ -78,14 +73,10 @@ class Adadelta(Fused):
     s = rho s + (1 - rho) g**2;  d = sqrt(a + eps) / sqrt(s + eps) g;  a = rho a + (1 - rho) d**2;  p = p - lr d.
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
+        params, weight_decay, foreach, capturable, maximize, differentiable: see `Optimizer`.
         lr: a factor on the step; a number or a tensor of one element.
         rho: how much of the averages is kept, in [0, 1].
         eps: lets the first steps begin.
-        weight_decay: how much of p is added to g.
-        foreach, capturable: accepted, and without effect.
-        maximize: ascend.
-        differentiable: record the step, so that gradients flow through it.
 
     State: step, square_avg (s), acc_delta (a).
 
@@ -134,16 +125,11 @@ class RMSprop(Fused):
     s = alpha s + (1 - alpha) g**2;  d = g / (sqrt(s) + eps);  p = p - lr d.
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate; a number or a tensor of one element.
+        params, lr, weight_decay, capturable, foreach, maximize, differentiable: see `Optimizer`.
         alpha: how much of the averages is kept.
         eps: keeps the quotient finite.
-        weight_decay: how much of p is added to g.
         momentum: if not 0, step along b = momentum b + d instead of d.
         centered: divide by the standard deviation: take s - a**2 for s, where a is the average of g.
-        capturable, foreach: accepted, and without effect.
-        maximize: ascend.
-        differentiable: record the step, so that gradients flow through it.
 
     State: step, square_avg (s), with momentum momentum_buffer (b), if centered grad_avg (a).
 
@@ -195,13 +181,10 @@ class Rprop(Fused):
     and g = 0; then p = p - s sign(g).
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
+        params, capturable, foreach, maximize, differentiable: see `Optimizer`.
         lr: the first s; a number or a tensor of one element.
         etas: eta- in (0, 1) and eta+ above 1.
         step_sizes: the smallest and the largest s.
-        capturable, foreach: accepted, and without effect.
-        maximize: ascend.
-        differentiable: record the step, so that gradients flow through it.
 
     State: step, prev (the last g), step_size (s).
 
@@ -255,14 +238,13 @@ class Adafactor(Ruled):
     u = g / sqrt(max(v, eps1**2)), divided by max(1, rms(u) / d); p = p - max(eps2, rms(p)) min(lr, 1 / sqrt(t)) u.
 
     Args:
+        foreach, maximize: see `Optimizer`.
         params: parameters or groups of them, see `Optimizer`; of the last two dims of each, rows and columns.
         lr: the largest relative step; a number or a tensor of one element.
         beta2_decay: the power with which w falls, at most 0.
         eps: eps1, by default the dtype's epsilon, and eps2.
         d: how large the root mean square of u may be, at least 1.
         weight_decay: p = p - lr weight_decay p first.
-        foreach: accepted, and without effect.
-        maximize: ascend.
 
     State: step (t); row_var (r) and col_var (c), or variance (v).
 

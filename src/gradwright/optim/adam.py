@@ -20,15 +20,10 @@ class Adam(Fused):
     p = p - lr m' / (sqrt(v') + eps), where m' = m / (1 - beta1**t), v' = v / (1 - beta2**t).
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate; a number or a tensor of one element.
+        params, lr, weight_decay, foreach, capturable, fused, maximize, differentiable: see `Optimizer`.
         betas: beta1 and beta2, in [0, 1); two floats or two tensors of one element.
         eps: keeps the quotient finite.
-        weight_decay: how much of p is added to g.
         amsgrad: use the largest v so far for v.
-        foreach, capturable, fused: accepted, and without effect: updates always are fused.
-        maximize: ascend.
-        differentiable: record the step, so that gradients flow through it.
         decoupled_weight_decay: let p decay by lr weight_decay p instead, as in `AdamW`.
 
     State: step (t), exp_avg (m), exp_avg_sq (v), and with amsgrad max_exp_avg_sq.
@@ -123,16 +118,11 @@ class NAdam(Fused):
     p = p - lr (mu_(t+1) m / (1 - c_(t+1)) + (1 - mu_t) g / (1 - c_t)) / (sqrt(v') + eps).
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate; a number or a tensor of one element.
+        params, lr, weight_decay, maximize, foreach, capturable, differentiable: see `Optimizer`.
         betas: beta1 and beta2, in [0, 1).
         eps: keeps the quotient finite.
-        weight_decay: how much of p is added to g.
         momentum_decay: how quickly mu grows to beta1.
         decoupled_weight_decay: let p decay by lr weight_decay p instead, as in `AdamW`.
-        maximize: ascend.
-        foreach, capturable: accepted, and without effect.
-        differentiable: record the step, so that gradients flow through it.
 
     State: step (t), mu_product (c), exp_avg (m), exp_avg_sq (v).
 
@@ -188,15 +178,10 @@ class RAdam(Fused):
     if rho > 5, else 1.
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate; a number or a tensor of one element.
+        params, lr, weight_decay, maximize, foreach, capturable, differentiable: see `Optimizer`.
         betas: beta1 and beta2, in [0, 1).
         eps: keeps the quotient finite.
-        weight_decay: how much of p is added to g.
         decoupled_weight_decay: let p decay by lr weight_decay p instead, as in `AdamW`.
-        maximize: ascend.
-        foreach, capturable: accepted, and without effect.
-        differentiable: record the step, so that gradients flow through it.
 
     State: step (t), exp_avg (m), exp_avg_sq (v).
 
@@ -253,14 +238,9 @@ class Adamax(Fused):
     m = beta1 m + (1 - beta1) g;  u = max(beta2 u, abs(g) + eps);  p = p - lr / (1 - beta1**t) m / u.
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate; a number or a tensor of one element.
+        params, lr, weight_decay, maximize, foreach, capturable, differentiable: see `Optimizer`.
         betas: beta1 and beta2, in [0, 1).
         eps: keeps the quotient finite.
-        weight_decay: how much of p is added to g.
-        maximize: ascend.
-        foreach, capturable: accepted, and without effect.
-        differentiable: record the step, so that gradients flow through it.
 
     State: step (t), exp_avg (m), exp_inf (u).
 
@@ -307,11 +287,9 @@ class SparseAdam(Ruled):
     PyTorch, where gradients of embeddings can be sparse, one that was used and whose gradient is all 0 counts as used.
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate.
+        params, lr, maximize: see `Optimizer`.
         betas: as of `Adam`.
         eps: as of `Adam`.
-        maximize: ascend.
 
     State: step, exp_avg, exp_avg_sq.
 

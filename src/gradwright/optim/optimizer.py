@@ -100,6 +100,10 @@ class Optimizer(Uncaptured):
         state: for each parameter a dict of what the optimiser remembers; empty until the parameter has had a gradient.
         defaults: as given.
 
+    Most take ``params``, as above, and these: ``lr``, the learning rate, a number or a tensor of one element;
+    ``weight_decay``, how much of p is added to g; ``maximize`` to ascend; ``differentiable`` to record the step, so
+    that gradients flow through it; ``foreach``, ``capturable`` and ``fused``, without effect: updates always are fused.
+
     A parameter whose ``.grad`` is None is left out of a step. Deep copies and pickles have no hooks.
 
     Raises TypeError if ``params`` is one tensor, or not all are tensors; ValueError if there are none, or for one that

@@ -20,15 +20,10 @@ class SGD(Fused):
     b = momentum b + (1 - dampening) g, at first b = g;  p = p - lr b.
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
-        lr: the learning rate; a number or a tensor of one element.
+        params, lr, weight_decay, maximize, foreach, fused, differentiable: see `Optimizer`.
         momentum: how much of the last step's b is kept; with 0, b = g.
         dampening: what part of the gradient is left out of b.
-        weight_decay: how much of p is added to g.
         nesterov: step along g + momentum b instead of b.
-        maximize: ascend.
-        foreach, fused: accepted, and without effect: updates always are fused.
-        differentiable: record the step, so that gradients flow through it.
 
     State: momentum_buffer (b), if there is momentum.
 
@@ -79,15 +74,11 @@ class ASGD(Fused):
     then eta = lr / (1 + lambd lr t)**alpha, mu = 1 / max(1, t - t0).
 
     Args:
-        params: parameters or groups of them, see `Optimizer`.
+        params, weight_decay, maximize, foreach, capturable, differentiable: see `Optimizer`.
         lr: the first eta; a number or a tensor of one element.
         lambd: the rate at which p decays.
         alpha: the power with which eta falls.
         t0: the step after which ax is an average; until then it is p.
-        weight_decay: how much of p is added to g.
-        maximize: ascend.
-        foreach, capturable: accepted, and without effect.
-        differentiable: record the step, so that gradients flow through it.
 
     State: step (t), eta, mu, ax.
 

@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 
 import gradwright as gw
-from gradwright.utils.cpp_extension import inline, load, load_inline
+from gradwright.utils.cpp_extension import load, load_inline
+from gradwright.utils.cpp_extension.load import _without_comments, definition, source
+from gradwright.utils.cpp_extension.load import found as places_of
+from gradwright.utils.cpp_extension.messages import REGISTERED
 
 loading = importlib.import_module("gradwright.utils.cpp_extension.load")  # the function hides it
 
@@ -122,8 +125,8 @@ gw::Tensor f(gw::Array<double> x) {
 
 def test_errors_in_all_files_are_told(compiler: None, tmp_path: Path) -> None:
     sources = [tmp_path / f"{name}.cpp" for name in "ab"]
-    for source in sources:
-        source.write_text(f"int {source.stem} = missing;\n")
+    for path in sources:
+        path.write_text(f"int {path.stem} = missing;\n")
     with pytest.raises(RuntimeError, match=r"(?s)a\.cpp:1:.*missing.*b\.cpp:1:.*missing"):
         load("bad", sources, is_python_module=False, build_directory=tmp_path)
 
@@ -245,7 +248,7 @@ PARAMETERS = [
 
 @pytest.mark.parametrize(("code", "names"), PARAMETERS)
 def test_where_a_function_is_defined_and_its_parameters(code: str, names: list[str] | None) -> None:
-    found = inline.definition(inline._without_comments(code), "f")
+    found = definition(_without_comments(code), "f")
     assert names == (found and found[1])
     assert found is None or code[found[0] :].startswith("f(")
 
@@ -254,7 +257,7 @@ def test_the_place_of_a_text_in_the_users_file() -> None:
     text = """
 int here_it_is = 1;
 """
-    places = inline.found([text, "int composed = 2;" * 2], 1)
+    places = places_of([text, "int composed = 2;" * 2], 1)
     assert list(places) == ["cpp_sources[0]"]
     file, line = places["cpp_sources[0]"]
     assert file == __file__
@@ -263,9 +266,9 @@ int here_it_is = 1;
 
 
 def test_the_source_names_places_and_registers_functions() -> None:
-    made = inline.source(["int g;", "\nint f(int x) { return x; }"], {"f": 'says "hello"'})
+    made = source(["int g;", "\nint f(int x) { return x; }"], {"f": 'says "hello"'})
     assert '#line 1 "cpp_sources[0]"\nint g;' in made
     assert '#line 1 "cpp_sources[1]"\n\nint f' in made
     assert '#line 2 "cpp_sources[1]"\nGRADWRIGHT_DEF_DOC(f, "says \\"hello\\"", x)' in made
-    made = inline.source(["#define F(name) int name(int x) { return x; }\nF(f)"], {"f": ""})
-    assert f'#line 1 "{inline.REGISTERED}"\nGRADWRIGHT_DEF_DOC(f, "", )' in made
+    made = source(["#define F(name) int name(int x) { return x; }\nF(f)"], {"f": ""})
+    assert f'#line 1 "{REGISTERED}"\nGRADWRIGHT_DEF_DOC(f, "", )' in made
