@@ -36,7 +36,7 @@ def over(space, values):
     return [wrap(space.asarray(value, copy=True)).requires_grad_() for value in values]
 
 
-def go(name, space, options, dtype, steps=4):
+def go(name, space, options, dtype, steps=2):
     """Parameters and optimiser after some steps with gradients that depend on the parameters."""
     draw = np.random.default_rng(0).standard_normal
     params = over(space, [draw(s).astype(dtype) for s in SHAPES.get(name, [(4, 3), (3,), (), (2, 3, 2)])])
