@@ -116,16 +116,6 @@ def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
         yield torch
 
 
-@pytest.fixture(scope="module", autouse=True)
-def settled() -> None:
-    """What is there before the tests of a file, the garbage collector does not look at in each of them.
-
-    With PyTorch and JAX loaded, that would be a million objects each time.
-    """
-    gc.collect()
-    gc.freeze()
-
-
 @pytest.fixture
 def no_gc() -> Iterator[None]:
     """What is freed, is freed by reference counting."""

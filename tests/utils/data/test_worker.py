@@ -34,8 +34,17 @@ class Does(Dataset):
         return self.act(index)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def settled():
+    """What was there before is not looked at for garbage after each test: that is a million objects with PyTorch."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_left():
+def nothing_is_left(settled):
     threads = threading.active_count()
     yield
     gc.collect()
