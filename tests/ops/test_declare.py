@@ -16,6 +16,7 @@ from gradwright.op import KINDS, A, Op, Sample, table
 import gradwright
 from gradwright import op, xp
 from gradwright.engine.apply import direct
+from gradwright.transform.taylor import jet
 from gradwright.verify.testing import check_derivatives, check_passes, draw
 
 # -- the house rules --
@@ -310,6 +311,29 @@ def test_a_formula_of_ufuncs_is_quick_by_itself() -> None:
     for each in (of_ufuncs, of_more):
         with np.errstate(all="raise"):
             assert np.isinf(each(gradwright.zeros(2)).tolist()).all()
+
+
+def test_no_transform_tells_an_operation_by_its_name() -> None:
+    @op(kind="elementwise")
+    def divide(xp, x, y):
+        return x * x * y
+
+    @op(kind="general")
+    def softmax(xp, x):
+        return x / xp.sum(x)
+
+    divide.vjp(x=lambda xp, g, x, y: g * 2 * x * y, y=lambda xp, g, x: g * (x * x))
+    softmax.vjp(x=lambda xp, g, x, out: (g - xp.sum(g * out)) / xp.sum(x))
+    x, v, w = gradwright.tensor([[1.0, 2.0, 4.0], [0.5, -1.0, 3.0], [0.0, 1.0, 2.0]], dtype=gradwright.float64)
+    for mine, plain in (
+        (lambda x: divide(x, x.sin()), lambda x: x * x * x.sin()), (softmax, lambda x: x / x.sum()),
+    ):  # fmt: skip
+        for found, wanted in zip(*(jet(f, (x,), ((v, w),)) for f in (mine, plain)), strict=True):
+            for a, b in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12)
+        compiled = gradwright.compile(mine)
+        for _ in range(3):  # a warning that it is not compiled would be an error
+            np.testing.assert_allclose(compiled(x), plain(x), rtol=1e-15)
 
 
 def test_a_view_of_ones_own_is_written_through_in_a_library_without_writing() -> None:

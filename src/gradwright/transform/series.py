@@ -15,6 +15,7 @@ from functools import partial, reduce
 from typing import Any
 
 from gradwright.engine.apply import apply
+from gradwright.ops import arithmetic, complex, fft, piecewise, scatter  # noqa: A004 - what the family is called
 from gradwright.ops.declare import Op
 from gradwright.transform.transpose import zeros
 
@@ -43,19 +44,22 @@ def scaled(c: Any, by: float) -> Any:
 def of(op: Op, outs: Sequence[Any], xs: Sequence[Series], static: dict[str, Any]) -> list[Series] | None:
     """The series of the results, ``outs`` at t = 0, by the first two rules; None where neither holds."""
     fixed = [name not in op.rules for name in op.names_of(len(xs))]
-    if op.kind in ("linear", "view") or op.name in LINEAR:
+    if op.kind in ("linear", "view") or op.forward in LINEAR:
         made = Series([outs], lambda k: _linear(op, k, xs, fixed, static))
         return [Series([out], partial(_part, made, i)) for i, out in enumerate(outs)]
     (out,) = outs if len(outs) == 1 else (None,)
-    if op.multilinear or op.name == "multiply":
+    if op.multilinear or op.forward is arithmetic.multiply.forward:
         return [Series([out], lambda k: _multilinear(op, k, xs, fixed, static))]
-    if op.name == "divide":
+    if op.forward is arithmetic.divide.forward:
         return [_quotient(out, *xs)]
     return None
 
 
-LINEAR = ("add", "subtract", "negative", "where", "lerp_by", "conj", "doubled", "scatter_add", "fft_r2c", "fft_r2h")
-"""What is linear beside those that are of that kind."""
+LINEAR = frozenset(op.forward for op in (
+    arithmetic.add, arithmetic.subtract, arithmetic.negative, arithmetic.lerp_by, arithmetic.doubled, piecewise.where,
+    complex.conj, scatter.scatter_add, fft.fft_r2c, fft.fft_r2h,
+))  # fmt: skip
+"""The formulas that are linear beside those of that kind."""
 
 
 def _linear(op: Op, k: int, xs: Sequence[Series], fixed: Sequence[bool], static: dict[str, Any]) -> Any:

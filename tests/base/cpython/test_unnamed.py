@@ -26,7 +26,7 @@ def test_by_itself_it_would_warn():
 def test_no_warning_either_way(monkeypatch, drops):
     monkeypatch.setattr(quiet, "_DROPS", drops)
     silent = quiet.unheard(divide)
-    assert silent.__name__ == "divide"
+    assert (silent.__name__, silent.__module__, silent.__doc__) == ("divide", __name__, divide.__doc__)
     with np.errstate(all="warn"), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert silent(np.ones(1), np.zeros(1), times=-1)[0] == -np.inf

@@ -26,7 +26,8 @@ def unheard(f: Callable[..., Any], made: dict[Any, Callable[..., Any]] | None = 
     scope: dict[str, Any] = {"__name__": None, "__builtins__": builtins}
     cells = tuple(CellType() for _ in f.__closure__ or ())
     made[f] = silent = FunctionType(f.__code__, scope, f.__name__, f.__defaults__, cells)
-    silent.__kwdefaults__, silent.__doc__ = f.__kwdefaults__, f.__doc__
+    for name in ("__kwdefaults__", "__doc__", "__module__", "__qualname__"):
+        setattr(silent, name, getattr(f, name))
 
     def meant(value: Any) -> Any:
         return unheard(value, made) if isinstance(value, FunctionType) else value

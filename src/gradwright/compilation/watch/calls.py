@@ -431,7 +431,7 @@ class Calls:
 
     def library(self, callee: Any, kind: str, args: list[Any], kwargs: dict[str, Any]) -> None:
         """A function that is not observed."""
-        module, name = callee.__globals__.get("__name__", ""), callee.__name__
+        module, name = callee.__globals__.get("__name__") or "", callee.__name__
         if kind == STANDARD:
             self.closure(callee)
         if kind == STANDARD and module.partition(".")[0] not in libraries.MODULES and not module.startswith("_frozen"):

@@ -225,7 +225,7 @@ class _Observer:
 
     def library(self, frame: Any, code: CodeType, kind: str, parent: Stack) -> None:
         """Observed code has called code of a library, by whatever way."""
-        module = frame.f_globals.get("__name__", "")
+        module = frame.f_globals.get("__name__") or ""
         if kind == OWN:
             if code.co_name not in libraries.OWN_EFFECTS:
                 parent.unseen = False
