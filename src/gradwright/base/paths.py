@@ -74,6 +74,7 @@ PICKLED = {
     "gradwright.methods.storage": "gradwright.face.methods.storage",
     "gradwright.nn.functional.adaptive_pool": "gradwright.nn.functional.pool",
     "gradwright.nn.modules.adaptive": "gradwright.nn.modules.pool",
+    "gradwright.nn.modules.cell": "gradwright.nn.modules.recurrent",
     "gradwright.nn.modules.classification": "gradwright.nn.modules.loss",
     "gradwright.nn.modules.fold": "gradwright.nn.modules.rearrange",
     "gradwright.nn.modules.pixel": "gradwright.nn.modules.rearrange",

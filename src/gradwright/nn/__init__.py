@@ -41,7 +41,6 @@ from gradwright.nn.modules.activation import (
 )
 from gradwright.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from gradwright.nn.modules.attention import MultiheadAttention
-from gradwright.nn.modules.cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from gradwright.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from gradwright.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from gradwright.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
@@ -152,7 +151,7 @@ from gradwright.nn.modules.rearrange import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from gradwright.nn.modules.recurrent import GRU, LSTM, RNN, RNNBase
+from gradwright.nn.modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from gradwright.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,

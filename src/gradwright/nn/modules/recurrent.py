@@ -1,4 +1,4 @@
-"""Recurrent networks over whole sequences.
+"""Recurrent networks, over whole sequences and step by step.
 
 Input (t, n, input_size), or (n, t, input_size) with ``batch_first``, or (t, input_size), or a `PackedSequence` of
 sequences of several lengths. The results are the output of the last layer at every step, (t, n, directions times
@@ -7,19 +7,25 @@ may bring the first ones as ``hx``; they are zeros otherwise.
 
 The parameters are called as in PyTorch, so that state_dicts carry over: weight_ih_l0, weight_hh_l0, bias_ih_l0,
 bias_hh_l0, with _reverse behind them for the second direction, and l1, l2, ... for further layers. All are drawn from
-U(-1/sqrt(hidden_size), 1/sqrt(hidden_size)). What a step does is told in `cell`.
+U(-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
+
+A cell is one step: input (n, input_size) and state (n, hidden_size), both perhaps without n, to the next state; its
+parameters have no _l0 in their names, and are None without a bias. Called, cells raise ValueError for other numbers of
+dims, RuntimeError for sizes or dtypes that do not fit.
 """
 
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from gradwright.base import dtypes
+from gradwright.base.errors import kind
 from gradwright.engine.source_line import warn
 from gradwright.face.reading.torch import tensor_arg
-from gradwright.nn.functional.recurrent import GATES, network
+from gradwright.nn.functional.recurrent import GATES, State, cell, network
 from gradwright.nn.modules.parametric import Parametric, check_whole
+from gradwright.nn.parameter import Parameter
 from gradwright.nn.utils.rnn import PackedSequence
 
 if TYPE_CHECKING:
@@ -51,6 +57,7 @@ class RNNBase(Parametric):
     dims or another dtype than the parameters, RuntimeError if sizes, or the dtype of the states, do not fit.
     """
 
+    _mode: ClassVar[str]
     mode: str
     input_size: int
     hidden_size: int
@@ -77,10 +84,10 @@ class RNNBase(Parametric):
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
             )
-        for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool),
-                                  ("input_size", input_size, int), ("hidden_size", hidden_size, int)):  # fmt: skip
-            if not isinstance(value, kind):
-                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+        for name, value, wanted in (("bias", bias, bool), ("batch_first", batch_first, bool),
+                                    ("input_size", input_size, int), ("hidden_size", hidden_size, int)):  # fmt: skip
+            if not isinstance(value, wanted):
+                raise TypeError(f"{name} should be of type {wanted.__name__}, got: {type(value).__name__}")
         check_whole(self, num_layers=num_layers, proj_size=proj_size)
         for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
             if size <= 0:
@@ -182,11 +189,11 @@ class RNNBase(Parametric):
 
     def _with_batch(self, given: Any, single: bool) -> Any:
         """The given states, which must have as many dims as the input, with a batch."""
-        wanted, kind = (2, "unbatched") if single else (3, "batched")
+        wanted, batched = (2, "unbatched") if single else (3, "batched")
         dims = [s.dim() for s in given or () if s.dim() != wanted]
         if dims:
             what = "hx and cx" if self.mode == "LSTM" else "hx"
-            raise RuntimeError(f"For {kind} {wanted}-D input, {what} should also be {wanted}-D but got {dims[0]}-D "
+            raise RuntimeError(f"For {batched} {wanted}-D input, {what} should also be {wanted}-D but got {dims[0]}-D "
                                f"tensor{'s' * (self.mode == 'LSTM')}")  # fmt: skip
         return tuple(s.unsqueeze(1) for s in given) if given is not None and single else given
 
@@ -254,7 +261,17 @@ class RNN(RNNBase):
         __call__ = forward  # type: ignore[assignment]
 
 
-class LSTM(RNNBase):
+class _OfMode(RNNBase):
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: DeviceLike = None,
+        dtype: DType = None,
+    ) -> None:  # fmt: skip
+        super().__init__(self._mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+                         proj_size, device, dtype)  # fmt: skip
+
+
+class LSTM(_OfMode):
     """Layers of `LSTMCell` over time. The states are pairs (h, c); with ``proj_size`` h has that last size.
 
     The arguments are those of `RNNBase`.
@@ -265,13 +282,7 @@ class LSTM(RNNBase):
     (torch.Size([2, 5, 8]), torch.Size([2, 2, 4]), torch.Size([2, 2, 4]))
     """
 
-    def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: DeviceLike = None,
-        dtype: DType = None,
-    ) -> None:  # fmt: skip
-        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-                         proj_size, device, dtype)  # fmt: skip
+    _mode = "LSTM"
 
     if TYPE_CHECKING:
 
@@ -280,7 +291,7 @@ class LSTM(RNNBase):
         __call__ = forward  # type: ignore[assignment]
 
 
-class GRU(RNNBase):
+class GRU(_OfMode):
     """Layers of `GRUCell` over time. The arguments are those of `RNNBase`.
 
     >>> import gradwright as gw
@@ -289,16 +300,169 @@ class GRU(RNNBase):
     (torch.Size([5, 4]), torch.Size([1, 4]))
     """
 
-    def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: DeviceLike = None,
-        dtype: DType = None,
-    ) -> None:  # fmt: skip
-        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-                         proj_size, device, dtype)  # fmt: skip
+    _mode = "GRU"
 
     if TYPE_CHECKING:
 
         def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...  # type: ignore[override]
 
         __call__ = forward  # type: ignore[assignment]
+
+
+class RNNCellBase(Parametric):
+    """What the cells share: sizes, parameters, checks."""
+
+    mode: str
+    _states: ClassVar[int] = 1
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter | Any
+    bias_hh: Parameter | Any
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None,
+                 dtype: DType = None
+                 ) -> None:  # fmt: skip
+        super().__init__()
+        check_whole(self, input_size=input_size, hidden_size=hidden_size)
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        self._allocate(device, dtype, () if bias else ("bias_ih", "bias_hh"))
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        rows = GATES[self.mode] * self.hidden_size
+        return {"weight_ih": (rows, self.input_size), "weight_hh": (rows, self.hidden_size),
+                "bias_ih": (rows,), "bias_hh": (rows,)}  # fmt: skip
+
+    def reset_parameters(self) -> None:
+        """Draw all anew."""
+        self._draw_within(self.hidden_size)
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
+
+    def _step(self, input: Any, given: Sequence[Any] | None) -> State:
+        """The next state, without n if the input has none."""
+        if input.dim() not in (1, 2):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead: shape "
+                f"{tuple(input.shape)}, expected (n, {self.input_size}) or ({self.input_size},)"
+            )
+        for i, s in enumerate(given or ()):
+            if s.dim() not in (1, 2):
+                what = f"hx[{i}]" if self._states > 1 else "hidden"
+                raise ValueError(f"{type(self).__name__}: Expected {what} to be 1D or 2D, got {s.dim()}D instead")
+        single = input.dim() == 1
+        x = input.unsqueeze(0) if single else input
+        if given is None:
+            state: State = (x.new_zeros(x.size(0), self.hidden_size),) * self._states
+        else:
+            state = tuple(s.unsqueeze(0) if single else s for s in given)
+        self._check(x, state)
+        new = cell(self.mode, x, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return tuple(s.squeeze(0) for s in new) if single else new
+
+    def _check(self, x: Any, state: State) -> None:
+        if x.size(1) != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {x.size(1)} expected {self.input_size}")
+        for i, s in enumerate(state):
+            if s.size(-1) != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{i} has inconsistent hidden_size: got {s.size(-1)}, expected {self.hidden_size}"
+                )
+            if s.size(0) != x.size(0):
+                raise RuntimeError(f"Input batch size {x.size(0)} doesn't match hidden{i} batch size {s.size(0)}")
+        for t in (x, *state):
+            if t.dtype != self.weight_ih.dtype:
+                what, due = "an input" if t is x else "a state", self.weight_ih.dtype
+                raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {what} of {t.dtype} and weights "
+                                   f"of {due}. {dtypes.remedy(t.dtype, due)}")  # fmt: skip
+
+
+class RNNCell(RNNCellBase):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or the rectifier in place of tanh.
+
+    Args:
+        input_size: the last size of the input.
+        hidden_size: the last size of the state.
+        bias: whether there are biases.
+        nonlinearity: "tanh" or "relu"; called, RuntimeError for another.
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    >>> import gradwright as gw
+    >>> step = RNNCell(3, 4)
+    >>> step(gw.ones(2, 3)).shape, step(gw.ones(2, 3), gw.zeros(2, 4)).shape
+    (torch.Size([2, 4]), torch.Size([2, 4]))
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+                 device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip
+        self.mode = f"RNN_{nonlinearity.upper()}" if nonlinearity == "relu" else "RNN_TANH"
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state of ``hx``."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}; expected 'tanh' or 'relu'")
+        return self._step(input, None if hx is None else (hx,))[0]
+
+    def extra_repr(self) -> str:
+        return super().extra_repr() + ("" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}")
+
+
+class LSTMCell(RNNCellBase):
+    """Long short-term memory: c' = f c + i g and h' = o tanh c', a state of two.
+
+    The gates i, f, g, o, in this order the rows of the parameters, are W_ih x + b_ih + W_hh h + b_hh, of which g goes
+    through tanh and the others through the logistic function.
+
+    Args:
+        input_size: the last size of the input.
+        hidden_size: the last size of h and c.
+        bias: whether there are biases.
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    >>> import gradwright as gw
+    >>> h, c = LSTMCell(3, 4)(gw.ones(2, 3))
+    >>> h.shape, c.shape
+    (torch.Size([2, 4]), torch.Size([2, 4]))
+    """
+
+    mode = "LSTM"
+    _states = 2
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """The next (h, c) of ``hx``, which is such a pair."""
+        if hx is not None and (not isinstance(hx, (tuple, list)) or len(hx) != 2):
+            got = kind(hx) if not isinstance(hx, (tuple, list)) else f"{len(hx)} of them"
+            raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, h and c, not {got}")
+        h, c = self._step(input, hx)
+        return h, c
+
+
+class GRUCell(RNNCellBase):
+    """Gated recurrent unit: h' = (1 - z) n + z h.
+
+    r and z are logistic functions of W_ih x + b_ih + W_hh h + b_hh, n is tanh(W_ih x + b_ih + r (W_hh h + b_hh)); r, z,
+    n is the order of the rows of the parameters.
+
+    Args:
+        input_size: the last size of the input.
+        hidden_size: the last size of the state.
+        bias: whether there are biases.
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    >>> import gradwright as gw
+    >>> GRUCell(3, 4)(gw.ones(3)).shape
+    torch.Size([4])
+    """
+
+    mode = "GRU"
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state of ``hx``."""
+        return self._step(input, None if hx is None else (hx,))[0]
