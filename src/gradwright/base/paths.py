@@ -73,6 +73,7 @@ PICKLED = {
     "gradwright.face.memory_format": "gradwright.face.functions.memory_format",
     "gradwright.methods.storage": "gradwright.face.methods.storage",
     "gradwright.nn.functional.adaptive_pool": "gradwright.nn.functional.pool",
+    "gradwright.nn.functional.softmax": "gradwright.nn.functional.activation",
     "gradwright.nn.modules.adaptive": "gradwright.nn.modules.pool",
     "gradwright.nn.modules.cell": "gradwright.nn.modules.recurrent",
     "gradwright.nn.modules.classification": "gradwright.nn.modules.loss",

@@ -50,8 +50,10 @@ def test_relu_in_place(lib):
 
 @pytest.mark.parametrize("name", gw.nn.functional.activation.__all__)
 def test_what_is_no_tensor(name):
-    arguments = {"linear": (gw.ones(1, 1),), "prelu": (gw.ones(1),), "threshold": (0, 0), "threshold_": (0, 0)}
-    message = rf"^{name.rstrip('_')}\(\): argument 'input'( \(position 1\))? must be Tensor, not list: gradwright"
+    arguments = {"linear": (gw.ones(1, 1),), "prelu": (gw.ones(1),), "threshold": (0, 0), "threshold_": (0, 0),
+                 **dict.fromkeys(("log_softmax", "softmax", "softmin"), (0,))}  # fmt: skip
+    first = "logits" if name == "gumbel_softmax" else "input"
+    message = rf"^{name.rstrip('_')}\(\): argument '{first}'( \(position 1\))? must be Tensor, not list: gradwright"
     with pytest.raises(TypeError, match=message):
         getattr(gw.nn.functional, name)([1.0], *arguments.get(name, ()))
 
@@ -138,3 +140,34 @@ def test_whole_numbers(lib):
     assert F.hardtanh(x, -1.5, 4.5).tolist() == [-1, 3, 4]
     assert F.threshold(x, 3, 1).tolist() == [1, 1, 9]
     assert F.hardtanh(x).dtype is lib.int64
+
+
+def test_softmax_converts_first(lib):
+    for f in (lib.nn.functional.softmax, lib.nn.functional.log_softmax):
+        assert f(lib.tensor([1, 2]), dim=0, dtype=lib.float64).dtype is lib.float64
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((3,), 0), ((2, 3), 1), ((2, 3, 4), 0), ((2, 3, 2, 2), 1), ((), 0)])
+def test_the_dim_that_is_taken_where_none_is_given(lib, shape, dim):
+    x = lib.arange(float(math.prod(shape))).reshape(shape)
+    for name in ("softmax", "log_softmax"):
+        f = getattr(lib.nn.functional, name)
+        with pytest.warns(UserWarning, match=f"^Implicit dimension choice for {name} has been deprecated"):
+            implicit = f(x)
+        assert implicit.tolist() == f(x, dim=dim).tolist()
+
+
+def test_a_dim_out_of_range(lib):
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        lib.nn.functional.softmax(lib.ones(2), dim=1)
+
+
+def test_gumbel_softmax():
+    gw.manual_seed(0)
+    odds = gw.tensor([0.7, 0.2, 0.1])
+    hard = gw.nn.functional.gumbel_softmax(odds.log().expand(4000, 3), hard=True)
+    assert set(hard.numpy().ravel()) == {0.0, 1.0}
+    np.testing.assert_allclose(hard.mean(0).numpy(), odds.numpy(), atol=0.03)
+    x = gw.zeros(2, 3, requires_grad=True)
+    (gw.nn.functional.gumbel_softmax(x, tau=0.5, hard=True, dim=0)[0] ** 2).sum().backward()
+    assert (x.grad != 0).any()

@@ -17,7 +17,6 @@ from gradwright.nn.functional.pad import *
 from gradwright.nn.functional.pixel import *
 from gradwright.nn.functional.pool import *
 from gradwright.nn.functional.resize import *
-from gradwright.nn.functional.softmax import *
 from gradwright.nn.functional.sparse import *
 
 __all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]

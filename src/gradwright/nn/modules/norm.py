@@ -53,8 +53,10 @@ class _Channels(Dimensional, _Affine):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
 
-    def _set(self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool,
-             bias: bool, device: DeviceLike, dtype: DType) -> None:  # fmt: skip
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
+                 ) -> None:  # fmt: skip
+        super().__init__()
         if affine or track_running_stats:
             check_whole(self, num_features=num_features)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -134,12 +136,6 @@ class _BatchNorm(_Channels):
     >>> layer.running_mean
     tensor([0.2000, 0.4000])
     """
-
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
-                 ) -> None:  # fmt: skip
-        super().__init__()
-        self._set(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, num_features, *size), each channel with mean 0 and variance 1, then weight y + bias."""
@@ -232,8 +228,7 @@ class _InstanceNorm(_Channels):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
                  track_running_stats: bool = False, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
                  ) -> None:  # fmt: skip
-        super().__init__()
-        self._set(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, num_features, *size) or without N, each channel of each instance with mean 0 and variance 1."""

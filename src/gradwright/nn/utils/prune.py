@@ -34,7 +34,7 @@ class BasePruningMethod(ABC):
     """A way to choose what is pruned: `compute_mask`. Its instances are hooks before the calls of a module.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
+    >>> prune = gw.nn.utils.prune
     >>> class EveryOther(prune.BasePruningMethod):
     ...     PRUNING_TYPE = "unstructured"
     ...     def compute_mask(self, t, default_mask):
@@ -252,8 +252,7 @@ def identity(module: Module, name: str) -> Module:
     """Give a parameter a mask of ones: it becomes the buffer ``name`` = ``name_orig`` times ``name_mask``.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
-    >>> layer = prune.identity(gw.nn.Linear(2, 1), "weight")
+    >>> layer = gw.nn.utils.prune.identity(gw.nn.Linear(2, 1), "weight")
     >>> layer.weight_mask
     tensor([[1., 1.]])
     """
@@ -268,8 +267,7 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
     are.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
-    >>> layer = prune.random_unstructured(gw.nn.Linear(4, 2), "weight", amount=3)
+    >>> layer = gw.nn.utils.prune.random_unstructured(gw.nn.Linear(4, 2), "weight", amount=3)
     >>> int((layer.weight == 0).sum())
     3
     """
@@ -281,11 +279,10 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
     """Prune the entries of least magnitude, or of least importance; ``amount`` and errors as `random_unstructured`.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
     >>> layer = gw.nn.Linear(4, 1)
     >>> _ = gw.nn.init.constant_(layer.weight, 1.0)
     >>> scores = gw.tensor([[4.0, 1.0, 3.0, 2.0]])
-    >>> prune.l1_unstructured(layer, "weight", 2, scores).weight_mask
+    >>> gw.nn.utils.prune.l1_unstructured(layer, "weight", 2, scores).weight_mask
     tensor([[1., 0., 1., 0.]])
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
@@ -296,8 +293,7 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
     """Prune slices along ``dim`` at random; ``amount`` as `random_unstructured`, of slices.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
-    >>> layer = prune.random_structured(gw.nn.Linear(4, 2), "weight", amount=1, dim=0)
+    >>> layer = gw.nn.utils.prune.random_structured(gw.nn.Linear(4, 2), "weight", amount=1, dim=0)
     >>> sorted(layer.weight_mask.sum(1).tolist())
     [0.0, 4.0]
     """
@@ -312,11 +308,10 @@ def ln_structured(module: Module, name: str, amount: float, n: float | str, dim:
     ``amount`` as `random_unstructured`, of slices.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
     >>> layer = gw.nn.Linear(2, 2)
     >>> with gw.no_grad():
     ...     _ = layer.weight.copy_(gw.tensor([[3.0, 4.0], [0.0, 1.0]]))
-    >>> prune.ln_structured(layer, "weight", 1, n=2, dim=0).weight.detach()
+    >>> gw.nn.utils.prune.ln_structured(layer, "weight", 1, n=2, dim=0).weight.detach()
     tensor([[3., 4.],
             [0., 0.]])
     """
@@ -328,8 +323,7 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune what ``mask``, of the parameter's shape, has zeros for. Returns the module.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
-    >>> layer = prune.custom_from_mask(gw.nn.Linear(2, 1), "bias", gw.zeros(1))
+    >>> layer = gw.nn.utils.prune.custom_from_mask(gw.nn.Linear(2, 1), "bias", gw.zeros(1))
     >>> layer.bias.abs().detach()
     tensor([0.])
     """
@@ -342,10 +336,9 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
     """Prune parameters of several modules as if they were one; ``parameters`` are pairs of a module and a name.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
     >>> net = gw.nn.Sequential(gw.nn.Linear(4, 2), gw.nn.Linear(2, 1))
     >>> pairs = [(layer, "weight") for layer in net]
-    >>> prune.global_unstructured(pairs, prune.L1Unstructured, amount=5)
+    >>> gw.nn.utils.prune.global_unstructured(pairs, gw.nn.utils.prune.L1Unstructured, amount=5)
     >>> sum(int((layer.weight == 0).sum()) for layer in net)
     5
     """
@@ -372,9 +365,8 @@ def remove(module: Module, name: str) -> Module:
     """Make a pruned parameter an ordinary one, which stays pruned. ValueError if it is not pruned.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
-    >>> layer = prune.random_unstructured(gw.nn.Linear(2, 1), "weight", 1)
-    >>> sorted(name for name, _ in prune.remove(layer, "weight").named_parameters())
+    >>> layer = gw.nn.utils.prune.random_unstructured(gw.nn.Linear(2, 1), "weight", 1)
+    >>> sorted(name for name, _ in gw.nn.utils.prune.remove(layer, "weight").named_parameters())
     ['bias', 'weight']
     """
     if not undone(module, lambda hook: isinstance(hook, BasePruningMethod) and hook._tensor_name == name):
@@ -386,9 +378,8 @@ def is_pruned(module: Module) -> bool:
     """Whether a parameter of a module, or of one in it, is pruned.
 
     >>> import gradwright as gw
-    >>> from gradwright.nn.utils import prune
     >>> layer = gw.nn.Linear(2, 1)
-    >>> prune.is_pruned(layer), prune.is_pruned(prune.identity(layer, "bias"))
+    >>> gw.nn.utils.prune.is_pruned(layer), gw.nn.utils.prune.is_pruned(gw.nn.utils.prune.identity(layer, "bias"))
     (False, True)
     """
     return any(isinstance(h, BasePruningMethod) for m in module.modules() for h in m._forward_pre_hooks.values())
