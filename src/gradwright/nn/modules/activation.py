@@ -22,6 +22,12 @@ from gradwright.nn.parameter import Parameter
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Tensor
 
+__all__ = [
+    "Sigmoid", "LogSigmoid", "Hardsigmoid", "Tanh", "Tanhshrink", "SiLU", "Hardswish", "Mish", "GELU", "Softplus",
+    "Softsign", "Softshrink", "Hardshrink", "GLU", "ReLU", "Hardtanh", "ReLU6", "Threshold", "LeakyReLU", "RReLU",
+    "PReLU", "ELU", "CELU", "SELU", "Softmax", "Softmin", "Softmax2d", "LogSoftmax",
+]  # fmt: skip
+
 
 class Sigmoid(Applied, function=F.sigmoid):
     """y = 1/(1 + exp(-x)). Integers and complex numbers are welcome.

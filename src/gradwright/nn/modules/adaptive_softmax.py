@@ -17,6 +17,8 @@ from gradwright.nn.modules.parametric import check_whole
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Tensor
 
+__all__ = ["AdaptiveLogSoftmaxWithLoss"]
+
 
 class AdaptiveOutput(NamedTuple):
     """The log-probability of each target, and the mean of their negatives."""

@@ -13,6 +13,8 @@ from gradwright.nn.parameter import Parameter
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Tensor
 
+__all__ = ["MultiheadAttention"]
+
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -16,6 +16,8 @@ from gradwright.nn.parameter import Parameter
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Ints, Tensor
 
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 

@@ -12,6 +12,8 @@ from gradwright.nn.module import Module
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
 
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
 
 @layer
 class CosineSimilarity(Module):

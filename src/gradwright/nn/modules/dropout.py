@@ -11,6 +11,8 @@ from gradwright.nn.modules.applied import Applied
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
 
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"]
+
 
 @layer
 class _Dropout(Applied):

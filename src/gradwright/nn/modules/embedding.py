@@ -16,6 +16,8 @@ from gradwright.nn.parameter import Parameter
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Tensor
 
+__all__ = ["Embedding", "EmbeddingBag"]
+
 
 class _Table(Module):
     """What both share: the table, and how its rows are looked up."""

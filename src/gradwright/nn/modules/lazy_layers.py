@@ -27,6 +27,12 @@ from gradwright.nn.parameter import UninitializedBuffer, UninitializedParameter,
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType
 
+__all__ = [
+    "LazyLinear", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d",
+    "LazyConvTranspose3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d", "LazyInstanceNorm3d",
+]  # fmt: skip
+
 
 class _Lazy(LazyModuleMixin, Dimensional, Parametric):
     """Parameters get their shapes in the first call, from a size of the input, kept as ``_size``.

@@ -13,6 +13,8 @@ from gradwright.nn.parameter import Parameter
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Tensor
 
+__all__ = ["Linear", "Bilinear", "Identity"]
+
 
 class Linear(Parametric):
     """y = x weight^T + bias.

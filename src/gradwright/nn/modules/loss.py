@@ -20,6 +20,13 @@ from gradwright.nn.modules.linear import Linear
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Tensor
 
+__all__ = [
+    "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KLDivLoss", "PoissonNLLLoss", "GaussianNLLLoss", "BCELoss",
+    "BCEWithLogitsLoss", "HingeEmbeddingLoss", "SoftMarginLoss", "MarginRankingLoss", "CosineEmbeddingLoss",
+    "TripletMarginLoss", "TripletMarginWithDistanceLoss", "CTCLoss", "NLLLoss", "NLLLoss2d", "CrossEntropyLoss",
+    "LinearCrossEntropyLoss", "MultiMarginLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
+]  # fmt: skip
+
 
 class Loss(Applied):
     """What every loss has: a reduction. Of an input and a target, unless it says otherwise."""

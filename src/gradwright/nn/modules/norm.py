@@ -20,6 +20,11 @@ from gradwright.nn.parameter import Parameter
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType
 
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+    "LayerNorm", "RMSNorm", "GroupNorm", "LocalResponseNorm", "CrossMapLRN2d",
+]  # fmt: skip
+
 
 class _Affine(Parametric):
     """A normalisation followed by weight y + bias: 1 and 0 to begin with, or None where there is none."""

@@ -13,6 +13,12 @@ from gradwright.nn.modules.applied import Dimensional
 if TYPE_CHECKING:
     from gradwright.face.typing import Ints, Tensor
 
+__all__ = [
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ZeroPad1d",
+    "ZeroPad2d", "ZeroPad3d",
+]  # fmt: skip
+
 _SIDES = """
     Args:
         padding: how many entries are added: one number for all sides, or (before, after) of the last axis, then of the

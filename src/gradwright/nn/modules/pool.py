@@ -13,6 +13,12 @@ from gradwright.nn.modules.applied import Dimensional
 if TYPE_CHECKING:
     from gradwright.face.typing import Ints, Tensor
 
+__all__ = [
+    "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "AvgPool1d", "AvgPool2d",
+    "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
+]  # fmt: skip
+
 
 @layer
 class _MaxPool(Dimensional):

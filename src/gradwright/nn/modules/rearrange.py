@@ -14,6 +14,11 @@ from gradwright.nn.modules.applied import Applied
 if TYPE_CHECKING:
     from gradwright.face.typing import Ints, Tensor
 
+__all__ = [
+    "PixelShuffle", "PixelUnshuffle", "ChannelShuffle", "Unfold", "Fold", "Upsample", "UpsamplingNearest2d",
+    "UpsamplingBilinear2d", "Flatten", "Unflatten",
+]  # fmt: skip
+
 
 @layer
 class PixelShuffle(Applied, function=F.pixel_shuffle):

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Steps = TypeVar("Steps", Tensor, PackedSequence)
 
+__all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
+
 
 class RNNBase(Parametric):
     """What `RNN`, `LSTM` and `GRU` share; their arguments, after ``mode``, which is one of `GATES`.

@@ -37,6 +37,10 @@ from gradwright.nn.modules.parametric import check_whole
 if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Tensor
 
+__all__ = [
+    "TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "Transformer",
+]  # fmt: skip
+
 Activation = str | Callable[[Any], Any]
 
 
