@@ -24,6 +24,7 @@ from gradwright.face import xp
 from gradwright.face.functions.memory_options import strided_only
 from gradwright.face.functions.rearrange import roll
 from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg, to_dtype
+from gradwright.face.reference import document
 from gradwright.ops import fft as _ops
 
 if TYPE_CHECKING:
@@ -139,184 +140,8 @@ def _named(call: Any, name: str) -> Any:
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(_one, _BASES)
-fft.__doc__ = """\
-y[k] = sum_j x[j] e**(-2 pi i j k / n) along ``dim``.
-
-Args:
-    input: (..., m, ...), real or complex; of whole numbers it becomes the default dtype.
-    n: how many entries are transformed: ``dim`` is cut off, or filled up with zeros; m if None.
-    dim: the dim to transform.
-    norm: "backward" or None: as above; "forward": divided by n; "ortho": by sqrt(n).
-
-The result is complex, with n entries along ``dim``. It is linear: its derivative is the transform the other way.
-
-Raises:
-    RuntimeError: n < 1, another ``norm``, half precision.
-    IndexError: there is no such ``dim``.
-    TypeError: ``input`` is no tensor, or n no whole number.
-
->>> import gradwright as gw
->>> gw.fft.fft(gw.tensor([1.0, 0.0, -1.0, 0.0])).real
-tensor([0., 2., 0., 2.])
-"""
-ifft.__doc__ = """\
-x[j] = (1/n) sum_k y[k] e**(2 pi i j k / n) along ``dim``: the inverse of `fft`.
-
-Arguments and errors are those of `fft`.
-
-``norm``: "backward" or None has the factor 1/n, "forward" none, "ortho" 1/sqrt(n).
-
->>> import gradwright as gw
->>> gw.fft.ifft(gw.fft.fft(gw.tensor([1.0, 2.0, 3.0]))).real.round(decimals=4)
-tensor([1., 2., 3.])
-"""
-rfft.__doc__ = """\
-`fft` of real ``input``: entries 0 to n // 2 of it, from which the others follow as conjugates.
-
-Arguments as `fft`'s. Raises RuntimeError for complex ``input``, and as `fft` does.
-
->>> import gradwright as gw
->>> gw.fft.rfft(gw.tensor([1.0, 0.0, -1.0, 0.0])).real
-tensor([0., 2., 0.])
-"""
-irfft.__doc__ = """\
-Inverse of `rfft`: real, of n entries, by default 2 (m - 1) of m; an odd length has to be named.
-
-The imaginary part of entry 0, and of entry n/2 if n is even, is not read and has gradient 0. Arguments and errors are
-those of `ifft`.
-
->>> import gradwright as gw
->>> gw.fft.irfft(gw.fft.rfft(gw.tensor([1.0, 2.0, 3.0])), n=3).round(decimals=4)
-tensor([1., 2., 3.])
-"""
-hfft.__doc__ = """\
-`fft` of a Hermitian signal, x[-j] = conj x[j], from its first half: real.
-
-Of m entries it makes n, by default 2 (m - 1).
-
-Arguments and errors are those of `fft`.
-
->>> import gradwright as gw
->>> gw.fft.hfft(gw.tensor([1.0, 1.0, 1.0]))
-tensor([4., 0., 0., 0.])
-"""
-ihfft.__doc__ = """\
-Inverse of `hfft`: the first n // 2 + 1 entries of a Hermitian signal from its real spectrum ``input``.
-
-Arguments as `ifft`'s. Raises RuntimeError for complex ``input``, and as `fft` does.
-
->>> import gradwright as gw
->>> gw.fft.ihfft(gw.tensor([4.0, 0.0, 0.0, 0.0])).real
-tensor([1., 1., 1.])
-"""
 fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (_several(base, "2") for base in _BASES)
-fft2.__doc__ = """\
-`fft` over two dims, one after the other: `fftn` of ``dim``, by default the last two.
-
->>> import gradwright as gw
->>> gw.fft.fft2(gw.ones(2, 2)).real
-tensor([[4., 0.],
-        [0., 0.]])
-"""
-ifft2.__doc__ = """\
-`ifft` over two dims: `ifftn` of ``dim``, by default the last two; the inverse of `fft2`.
-
->>> import gradwright as gw
->>> gw.fft.ifft2(gw.ones(2, 2)).real
-tensor([[1., 0.],
-        [0., 0.]])
-"""
-rfft2.__doc__ = """\
-`rfft` over two dims: `rfftn` of ``dim``, by default the last two.
-
->>> import gradwright as gw
->>> gw.fft.rfft2(gw.ones(4, 4)).shape
-torch.Size([4, 3])
-"""
-irfft2.__doc__ = """\
-`irfft` over two dims: `irfftn` of ``dim``, by default the last two; the inverse of `rfft2`.
-
->>> import gradwright as gw
->>> gw.fft.irfft2(gw.fft.rfft2(gw.ones(2, 4)))
-tensor([[1., 1., 1., 1.],
-        [1., 1., 1., 1.]])
-"""
-hfft2.__doc__ = """\
-`hfft` over two dims: `hfftn` of ``dim``, by default the last two.
-
->>> import gradwright as gw
->>> gw.fft.hfft2(gw.ones(2, 3)).shape
-torch.Size([2, 4])
-"""
-ihfft2.__doc__ = """\
-`ihfft` over two dims: `ihfftn` of ``dim``, by default the last two; the inverse of `hfft2`.
-
->>> import gradwright as gw
->>> gw.fft.ihfft2(gw.ones(2, 4)).shape
-torch.Size([2, 3])
-"""
 fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (_several(base, "n") for base in _BASES)
-fftn.__doc__ = """\
-`fft` over several dims, one after the other.
-
-Args:
-    input: real or complex; of whole numbers it becomes the default dtype.
-    s: a length for each dim, cut or filled up as `fft`'s n; -1 keeps it. Without ``dim`` it is of the last dims.
-    dim: the dims; all, or the last len(s), if None.
-    norm: as `fft`'s, of the product of the lengths.
-
-Raises RuntimeError for a length below 1, a dim twice, ``s`` and ``dim`` of different lengths, another ``norm``, half
-precision; IndexError if there is no such dim.
-
->>> import gradwright as gw
->>> gw.fft.fftn(gw.ones(2, 2, 2)).abs().sum()
-tensor(8.)
-"""
-ifftn.__doc__ = """\
-`ifft` over several dims: the inverse of `fftn`, whose arguments and errors it has.
-
->>> import gradwright as gw
->>> gw.fft.ifftn(gw.fft.fftn(gw.ones(2, 2))).real
-tensor([[1., 1.],
-        [1., 1.]])
-"""
-rfftn.__doc__ = """\
-`fftn` of real ``input``: of the last of ``dim`` the first n // 2 + 1 entries.
-
-Arguments as `fftn`'s. Raises RuntimeError for complex ``input``, no dims at all, and as `fftn` does.
-
->>> import gradwright as gw
->>> gw.fft.rfftn(gw.ones(3, 4)).shape
-torch.Size([3, 3])
-"""
-irfftn.__doc__ = """\
-Inverse of `rfftn`: real, of 2 (m - 1) entries in the last of ``dim`` unless ``s`` says otherwise.
-
-Arguments and errors are those of `fftn`.
-
->>> import gradwright as gw
->>> gw.fft.irfftn(gw.fft.rfftn(gw.ones(2, 3)), s=(2, 3)).round(decimals=4)
-tensor([[1., 1., 1.],
-        [1., 1., 1.]])
-"""
-hfftn.__doc__ = """\
-`hfft` over the last of ``dim``, `fft` over the others: real.
-
-Arguments as `fftn`'s; the last length as `irfftn`'s.
-
->>> import gradwright as gw
->>> gw.fft.hfftn(gw.ones(2, 3)).shape
-torch.Size([2, 4])
-"""
-ihfftn.__doc__ = """\
-Inverse of `hfftn`: complex, of n // 2 + 1 entries in the last of ``dim``, from real ``input``.
-
-Arguments and errors are those of `fftn`.
-
->>> import gradwright as gw
->>> gw.fft.ihfftn(gw.ones(2, 4)).shape
-torch.Size([2, 3])
-"""
 
 
 def _frequencies(name: str) -> Frequencies:
@@ -340,28 +165,6 @@ def _frequencies(name: str) -> Frequencies:
 
 
 fftfreq, rfftfreq = _frequencies("fftfreq"), _frequencies("rfftfreq")
-fftfreq.__doc__ = """\
-The frequencies of `fft` of ``n`` entries ``d`` apart, in cycles per unit of d.
-
-They are 0, 1, ..., -2, -1, each by n d.
-
-Raises RuntimeError for a negative n, or a dtype of whole numbers. Infinite or NaN where n d is 0.
-
->>> import gradwright as gw
->>> gw.fft.fftfreq(4, d=0.5)
-tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
-"""
-rfftfreq.__doc__ = """\
-The frequencies of `rfft` of ``n`` entries ``d`` apart, in cycles per unit of d.
-
-They are 0, 1, ..., n // 2, each by n d.
-
-Raises RuntimeError for a negative n, or a dtype of whole numbers.
-
->>> import gradwright as gw
->>> gw.fft.rfftfreq(4, d=0.5)
-tensor([0.0000, 0.5000, 1.0000])
-"""
 
 
 def _shift(name: str, sign: int) -> Shift:
@@ -376,21 +179,6 @@ def _shift(name: str, sign: int) -> Shift:
 
 
 fftshift, ifftshift = _shift("fftshift", 1), _shift("ifftshift", -1)
-fftshift.__doc__ = """\
-``input`` with index 0 of each of ``dim`` (all if None) moved to the middle, n // 2.
 
-What runs over the end comes in at the start.
 
-Raises IndexError if there is no such dim, TypeError if ``input`` is no tensor.
-
->>> import gradwright as gw
->>> gw.fft.fftshift(gw.fft.fftfreq(4))
-tensor([-0.5000, -0.2500,  0.0000,  0.2500])
-"""
-ifftshift.__doc__ = """\
-Inverse of `fftshift`, which differs from it for odd sizes: index n // 2 is moved to 0.
-
->>> import gradwright as gw
->>> gw.fft.ifftshift(gw.tensor([-1, 0, 1]))
-tensor([ 0,  1, -1])
-"""
+document(globals(), "fft")

@@ -1,4 +1,4 @@
-"""What the docstrings of the functions at the top level say beyond their first lines: arguments, edges, an example.
+"""What the docstrings of functions at the top level say beyond their first lines: arguments, edges, an example.
 
 The first lines stand where a function is written, and what follows from its declaration is added where it is made. The
 rest is as long as the code itself. So it stands beside this file, by family and name, and is joined to that when the
@@ -42,3 +42,10 @@ def attach(scope: Mapping[str, Any], *families: str) -> None:
         facts = f"{facts}\n" if facts else ""
         form = f"In place: `Tensor.{name}_`.\n\n" if f"{name}_" in written else ""
         function.__doc__ = f"{about.rstrip()}\n\n{facts}{form}>>> import gradwright as gw\n>>> {example}"
+
+
+def document(scope: Mapping[str, Any], family: str) -> None:
+    """Give the functions of ``scope`` the texts of a family as docstrings, where all of them are made by builders."""
+    for name, text in texts(family).items():
+        about, _, example = text.partition(">>> ")
+        scope[name].__doc__ = f"{about.rstrip()}\n\n>>> import gradwright as gw\n>>> {example}"
