@@ -1,4 +1,4 @@
-"""What composes with what: the table of docs/transforms.md, cell by cell, and transforms of transforms, all pairs."""
+"""The pages: their programs print what is shown, links lead somewhere, and both languages say the same."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd.graph import saved_tensors_hooks
-from gradwright.debug.saved_values import is_packed, kept, packed
+from gradwright.debug.saved_values import is_packed, packed, saved_values
 from tests.functions import function
 
 
@@ -28,16 +28,16 @@ Remembers = function("Remembers", remembers, lambda ctx, g: g * ctx.factor)
 ])  # fmt: skip
 def test_names_and_which_are_tensors(compute, names):
     node = compute(gw.ones(2, requires_grad=True)).grad_fn
-    assert {name: tensors for name, _, tensors in kept(node)} == names
+    assert {name: tensors for name, _, tensors in saved_values(node)} == names
 
 
 def test_several_under_one_name_and_what_hooks_made_of_one():
     x = gw.ones(2, requires_grad=True)
     with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
         hooked = x.exp()
-    ((_, value, _),) = kept(hooked.grad_fn)
+    ((_, value, _),) = saved_values(hooked.grad_fn)
     assert list(packed(value)) == [value]
-    ((_, value, _),) = kept(x.exp().grad_fn)
+    ((_, value, _),) = saved_values(x.exp().grad_fn)
     assert is_packed(value)
     assert list(packed((value, None, (value,)))) == [value, value]
     assert list(packed(None)) == []

@@ -104,11 +104,11 @@ def _values(array: np.ndarray, indent: int) -> str:
 def _edges(array: np.ndarray, cut: list[bool]) -> np.ndarray:
     """The array without the middle of the axes that are cut."""
     edge = OPTIONS.edgeitems
-    kept = [
+    indices = [
         [*range(edge), *range(size - edge, size)] if is_cut else range(size)
         for size, is_cut in zip(array.shape, cut, strict=True)
     ]
-    return array[np.ix_(*kept)]
+    return array[np.ix_(*indices)]
 
 
 # ------------------------------------------------------------------------------------------------- cells

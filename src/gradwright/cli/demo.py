@@ -139,17 +139,17 @@ def examine(function: Callable[..., Any], inputs: Sequence[Any]) -> Finding:
         grads = gw.autograd.grad(function(*xs).sum(), xs, create_graph=True)
         return sum(g.sum() for g in grads)
 
-    backward, finite, off = _apart(function, inputs)
+    backward, finite, off = _furthest(function, inputs)
     if not gw.autograd.gradcheck(function, inputs, raise_exception=False):
         return Finding(WRONG, UNCHECKED, f"is {finite:.4g}, but backward gives {backward:.4g}")
-    second_backward, second_finite, second_off = _apart(gradient, inputs)
+    second_backward, second_finite, second_off = _furthest(gradient, inputs)
     if not gw.autograd.gradgradcheck(function, inputs, raise_exception=False):
         said = f"gives {second_backward:.4g}" if second_backward else "cuts it off"
         return Finding(RIGHT, WRONG, f"is {second_finite:.4g}, but backward {said}")
     return Finding(RIGHT, RIGHT, f"agree within {max(off, second_off):.0e}")
 
 
-def _apart(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[float, float, float]:
+def _furthest(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[float, float, float]:
     """Of the `slopes` that are furthest apart: by backward, by differences, and how far that is."""
     backward, finite = slopes(function, inputs)
     off = np.abs(backward - finite)

@@ -43,7 +43,7 @@ from gradwright import backends
 from gradwright.backends import to_host
 from gradwright.base import dtypes
 from gradwright.base.errors import AnomalyError, size
-from gradwright.debug.saved_values import kept, packed
+from gradwright.debug.saved_values import packed, saved_values
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output
@@ -232,7 +232,7 @@ def _cotangents(g: Any) -> Iterator[tuple[int, Any]]:
 def _saved(node: Any) -> dict[str, Any]:
     """What a node has to compute with besides its cotangent, by name."""
     values: dict[str, Any] = {}
-    for name, value, tensors in kept(node):
+    for name, value, tensors in saved_values(node):
         if tensors:
             values[str(name)] = [(p.entry() if isinstance(p, Entry) else p)[0] for p in packed(value)]
         elif name not in getattr(node, "__dict__", ()) or isinstance(value, TensorBase):

@@ -145,13 +145,13 @@ def dropped(outputs: Sequence[Any], target: Node) -> list[tuple[Node, int]] | No
     """Run backward without accumulating: None if a gradient arrives; else who returned None, for which input."""
     watch = _Dropped(leading_to({target}, [o._node for o in outputs]) | {target})
     roots = [(o._node, namespace(o.array).ones_like(o.array)) for o in outputs]
-    with watch, retained_kept(_below(outputs, ())):
+    with watch, retained_grads_restored(_below(outputs, ())):
         found = run(roots, keep_graph=True, create_graph=False, targets=[target], accumulate=False)
     return None if found.get(target) is not None else watch.found
 
 
 @contextmanager
-def retained_kept(nodes: Iterable[Node]) -> Iterator[None]:
+def retained_grads_restored(nodes: Iterable[Node]) -> Iterator[None]:
     """Leaves the gradients that tensors keep by `retain_grad`, whatever pass is run over these nodes, as they were."""
     refs = [ref for n in nodes if n._hooks for ref in n._hooks.retained]
     retained = [(t, getattr(t, "_grad", None)) for ref in refs if (t := ref()) is not None]

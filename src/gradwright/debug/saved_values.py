@@ -8,7 +8,7 @@ from typing import Any
 from gradwright.engine.saved_hooks import Entry
 
 
-def kept(node: Any) -> Iterator[tuple[str | int, Any, bool]]:
+def saved_values(node: Any) -> Iterator[tuple[str | int, Any, bool]]:
     """The name of each value that a node keeps, the value, and whether it is a tensor, or several.
 
     Tensors are packed: see `packed`. Of an operation values have the names that its derivatives give them; the tensors

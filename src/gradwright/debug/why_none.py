@@ -10,7 +10,7 @@ from typing import Any
 from gradwright.base.errors import GradientWarning, kind
 from gradwright.base.pages.shown import Shown
 from gradwright.debug.path_of_values import Event, Trace, dropped, edges, is_whole, line, name_of, reaches
-from gradwright.debug.saved_values import kept, packed
+from gradwright.debug.saved_values import packed, saved_values
 from gradwright.engine.backward import leading_to, walk
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled
@@ -146,7 +146,7 @@ def _of_graph(t: Any, outputs: list[Any]) -> WhyNone:
     if reaches(outputs, t._node):
         return _of_pass(t, outputs, {}, "this output")
     for node in walk([o._node for o in outputs]):
-        saved = (p for _, value, tensors in kept(node) if tensors for p in packed(value))
+        saved = (p for _, value, tensors in saved_values(node) if tensors for p in packed(value))
         if any((p.entry() if isinstance(p, Entry) else p)[0] is t.array for p in saved):
             place = recorded_at(node)
             return WhyNone(
@@ -250,8 +250,9 @@ def _of_program(t: Any, program: Callable[[], Any]) -> WhyNone:
         plain = Trace()
         with plain:
             again = [o for o in _tensors(program()) if o._node is not None]
-        what = "what the function returns"
-        return _of_pass(t, again, plain.lines, what) if reaches(again, t._node) else _changing()
+        if reaches(again, t._node):
+            return _of_pass(t, again, plain.lines, "what the function returns")
+        return WhyNone("unknown", "it gets a gradient in one run of the function and not in the next", certain=False)
     if cuts := trace.cut_between(outputs, t._node):
         how, place = cuts[0]
         more = f"; and in {len(cuts) - 1} other places" if len(cuts) > 1 else ""
@@ -289,10 +290,6 @@ def _whole(event: Event, certain: bool = True) -> WhyNone:
         line(event.place),
         certain,
     )
-
-
-def _changing() -> WhyNone:
-    return WhyNone("unknown", "it gets a gradient in one run of the function and not in the next", certain=False)
 
 
 def _tensors(value: Any) -> list[Any]:

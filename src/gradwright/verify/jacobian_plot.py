@@ -132,8 +132,8 @@ def _largest(matrix: Matrix) -> float:
 
 def _number(axis: Any, labels: list[str]) -> None:
     """The indices, as many of them as there is room for."""
-    apart = 1 + (len(labels) - 1) // 12
-    axis.set_ticks(range(0, len(labels), apart), labels[::apart])
+    every = 1 + (len(labels) - 1) // 12
+    axis.set_ticks(range(0, len(labels), every), labels[::every])
     axis.set_tick_params(labelsize="small", length=0)
 
 

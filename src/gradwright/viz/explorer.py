@@ -28,7 +28,7 @@ from gradwright.viz.walk import alone, walked
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
-    from gradwright.viz.records import Graph, GraphNode, Params, Saved
+    from gradwright.viz.records import Graph, Params, Saved
 
 SCRIPTS = ["data.js", "place.js", "draw.js", "view.js", "panel.js", "outline.js", "play.js", "main.js"]
 SHOWN = 25_000
@@ -193,18 +193,14 @@ def _columns(graph: Graph, gradients: dict[int, tuple[float, float]], texts: _Ta
         for name in ("order", "freed", "count"):
             found.setdefault(name, []).append(int(getattr(n, name)))
         found["saved"].append([_saved(s, texts) for s in n.saved])
-        found["gradient"].append(_gradient(n, gradients))
+        gradient = gradients.get(n.id) or (n.gradient and (n.gradient.norm, n.gradient.rms))
+        found["gradient"].append([*map(number, gradient)] if gradient else 0)
     return found
 
 
 def _saved(s: Saved, texts: _Table) -> list[Any]:
     shape = None if s.shape is None else size(s.shape)
     return [texts[s.name], texts[shape], texts[s.dtype], s.nbytes, texts[s.value], int(s.changed), s.memory]
-
-
-def _gradient(n: GraphNode, gradients: dict[int, tuple[float, float]]) -> list[float | str] | int:
-    found = gradients.get(n.id) or (n.gradient and (n.gradient.norm, n.gradient.rms))
-    return [number(found[0]), number(found[1])] if found else 0
 
 
 def _reached(step: Step) -> list[tuple[float, float]]:

@@ -50,8 +50,8 @@ def remarks(node: GraphNode) -> Iterator[str]:
         yield "a saved value was changed in place"
     if node.freed:
         yield "freed"
-    elif kept := held([node]):
-        yield f"saves {in_bytes(kept)}"
+    elif nbytes := held([node]):
+        yield f"saves {in_bytes(nbytes)}"
     if place and not node.reason:
         yield place
     if node.gradient is not None:

@@ -116,7 +116,7 @@ def _columns(layers: list[int], edges: _Edges) -> list[float]:
         except (ImportError, OSError, ValueError, subprocess.SubprocessError) as e:
             tried.append(str(e))
             continue
-        return _apart(columns, layers)
+        return _spaced(columns, layers)
     raise LayoutError(
         "a picture of a graph needs Graphviz or python-igraph, to say where its nodes stand: pip install "
         f"igraph, or install Graphviz ({'; '.join(tried)}). Text, JSON, DOT and Mermaid need neither"
@@ -147,7 +147,7 @@ def _by_igraph(layers: list[int], edges: _Edges) -> list[float]:
     return [float(x) for x, _ in list(found)[: len(layers)]]
 
 
-def _apart(columns: list[float], layers: list[int]) -> list[float]:
+def _spaced(columns: list[float], layers: list[int]) -> list[float]:
     """The columns, from 0 on, with vertices of one layer at least 1 apart."""
     order = sorted(range(len(columns)), key=lambda v: columns[v])
     last: dict[int, float] = {}

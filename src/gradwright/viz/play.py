@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwright.backends import to_host
 from gradwright.base.pages.numbers import cuts, numbers
-from gradwright.debug.path_of_values import retained_kept
+from gradwright.debug.path_of_values import retained_grads_restored
 from gradwright.engine.calls import backward, cotangent, grad
 from gradwright.engine.node import AccumulateGrad, Bundle, Node
 from gradwright.engine.watch import Watch
@@ -149,18 +149,18 @@ def record(
     if len(given) > len(roots):
         raise ValueError(f"play: got {len(given)} grad_outputs for {len(roots)} tensors with a history")
     given += [None] * (len(roots) - len(given))
-    kept = [(id_, t, g) for id_, t, g in zip(graph.roots, roots, given, strict=True) if t.requires_grad]
-    roots = [t for _, t, _ in kept]
-    seeds = [t.detach().new_ones(t.shape) if g is None else cotangent(k, t, g) for k, (_, t, g) in enumerate(kept)]
+    recorded = [(id_, t, g) for id_, t, g in zip(graph.roots, roots, given, strict=True) if t.requires_grad]
+    roots = [t for _, t, _ in recorded]
+    seeds = [t.detach().new_ones(t.shape) if g is None else cotangent(k, t, g) for k, (_, t, g) in enumerate(recorded)]
     watch = _Recorder(graph, ids, cells)
-    for (id_, _, _), seed in zip(kept, seeds, strict=True):
+    for (id_, _, _), seed in zip(recorded, seeds, strict=True):
         watch.steps.append(Step(id_, flows=watch.flows(id_, [(0, seed.array)])))
     leaves = sorted((n for n in ids if type(n) is AccumulateGrad), key=lambda n: -n._seq)
     held = [leaf.variable for leaf in leaves]
     before = [None if t.grad is None else values(t.grad.detach().array, cells) for t in held]
     stopped = None
     try:
-        with watch, retained_kept(() if accumulate else ids):
+        with watch, retained_grads_restored(() if accumulate else ids):
             if accumulate or not leaves:
                 backward(roots, seeds, retain_graph=True)
                 found = [t.grad for t in held]
@@ -197,7 +197,8 @@ class _Recorder(Watch):
             self.arrived[id_] = g.copy()
             return call()
         known: Any = self.sent.pop(id_, (None, None))
-        incoming = tuple((k, known[1] if v is known[0] else values(v, self.cells)) for k, v in _by_output(g))
+        given = sorted(g.items()) if isinstance(g, Bundle) else [(0, g)]  # by output
+        incoming = tuple((k, known[1] if v is known[0] else values(v, self.cells)) for k, v in given)
         sent: tuple[Flow, ...] = ()
         try:
             results = call()
@@ -219,10 +220,6 @@ class _Recorder(Watch):
                 self.sent[self.targets[k]] = result, record
             found.append(Flow(k, record))
         return tuple(found)
-
-
-def _by_output(g: Any) -> Iterator[tuple[int, Any]]:
-    yield from sorted(g.items()) if isinstance(g, Bundle) else [(0, g)]
 
 
 def values(array: Any, cells: int = CELLS) -> Values:

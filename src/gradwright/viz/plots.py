@@ -95,9 +95,9 @@ def _range(sizes: Iterator[Any]) -> tuple[float, float]:
 
 def _rows(ax: Any, title: str, labels: Sequence[tuple[str, Any]]) -> None:
     """A row for each label, in its colour; of many not each is written."""
-    apart = 1 + (len(labels) - 1) // 60
-    ax.set_yticks(range(0, len(labels), apart), [figures.plain(name) for name, _ in labels[::apart]])
-    for text, (_, colour) in zip(ax.get_yticklabels(), labels[::apart], strict=True):
+    step = 1 + (len(labels) - 1) // 60
+    ax.set_yticks(range(0, len(labels), step), [figures.plain(name) for name, _ in labels[::step]])
+    for text, (_, colour) in zip(ax.get_yticklabels(), labels[::step], strict=True):
         text.set_color(colour)
     ax.tick_params(axis="y", labelsize="small", length=0)
     ax.set_ylim(len(labels) - 0.4, -0.6)

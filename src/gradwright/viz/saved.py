@@ -12,7 +12,7 @@ import numpy as np
 from gradwright.backends import is_array, to_host
 from gradwright.base.dtypes import nbytes, of
 from gradwright.base.pages.markup import printable
-from gradwright.debug.saved_values import is_packed, kept
+from gradwright.debug.saved_values import is_packed, saved_values
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import Node
 from gradwright.engine.nodes_of_ops import SAVED_AS, OpNode
@@ -48,16 +48,17 @@ class Memories:
             if key not in self._numbers_of:
                 self._numbers_of[key] = tuple(self._packed(called(node._names[0]), value))
             return self._numbers_of[key]
-        return tuple(s for name, value, tensors in kept(node) for s in self._named(called(str(name)), value, tensors))
-
-    def _named(self, name: str, value: Any, tensors: bool) -> list[Saved]:
-        if tensors:
-            return self._packed(name, value)
-        return [] if callable(value) else [self._plain(name, value)]
+        made: list[Saved] = []
+        for name, value, tensors in saved_values(node):
+            if tensors:
+                made += self._packed(called(str(name)), value)
+            elif not callable(value):
+                made.append(self._plain(called(str(name)), value))
+        return tuple(made)
 
     def _of_function(self, node: BackwardNode) -> Iterator[Saved]:
         saved = None if node._replay is None else node._replay.count  # behind them the arguments, to run forward again
-        for name, value, tensors in kept(node):
+        for name, value, tensors in saved_values(node):
             if not tensors:
                 array = value.array if isinstance(value, TensorBase) else value
                 yield self._plain(str(name).removeprefix("ctx."), array)

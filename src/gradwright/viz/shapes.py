@@ -56,8 +56,11 @@ class Shapes(dict[Any, Meta]):
         for node, plan in reversed(operations):
             self._forward(node, plan)
         for node, plan in operations:
-            if plan.even:
-                self._backward(node)
+            if plan.even:  # its inputs, which do not broadcast, are of the shape of its result
+                shape = self.get(node, UNKNOWN)[0]
+                for target in node._next if shape is not None else ():
+                    if target not in self:
+                        self._tell(target, shape, None)
 
     def _tell(self, node: Any, shape: Any, dtype: Any) -> None:
         """What is told of the result that ``node`` is the history of."""
@@ -127,13 +130,6 @@ class Shapes(dict[Any, Meta]):
             dtype = dtypes.pop() if len(dtypes) == 1 and plan.keeps(*dtypes) else None
         if shape is not None or dtype is not None:
             self[node] = shape, dtype
-
-    def _backward(self, node: Any) -> None:
-        """The inputs of an elementwise operation that does not broadcast are of the shape of its result."""
-        shape = self.get(node, UNKNOWN)[0]
-        for target in node._next:
-            if shape is not None and target not in self:
-                self._tell(target, shape, None)
 
 
 def _first(node: Any) -> Node | None:

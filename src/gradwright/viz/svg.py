@@ -23,7 +23,7 @@ _STRIPES = {2: ("#1f5fa8", "#66a8f0"), 3: ("#6d4aa8", "#b79ce6")}
 """For the orders of nodes that a backward pass recorded, the colour at their side."""
 _NARROW, _WIDE, _HIGH, _LANE = 84, 240, 42, 14
 """How wide nodes are, at least and at most, and how high; and what a line takes that passes between them."""
-_APART, _AROUND = 18, 22
+_GAP, _AROUND = 18, 22
 _LETTER, _SMALL = 8.5, 6.8
 """How wide letters are taken to be, of titles and of what is under them."""
 
@@ -47,7 +47,7 @@ class _Picture:
         self.wide = [_width(node) for node in graph.nodes]
         points = [*places, *(p for route in routes for p in route)]
         halves = [*(w / 2 for w in self.wide), *[_LANE / 2] * (len(points) - len(places))]
-        xs = spread(points, halves, _APART)
+        xs = spread(points, halves, _GAP)
         least = min((x - h for x, h in zip(xs, halves, strict=True)), default=0)
         self.right = max((x + h for x, h in zip(xs, halves, strict=True)), default=0) - least + 2 * _AROUND
         at = iter([(x - least + _AROUND, layer) for x, (_, layer) in zip(xs, points, strict=True)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.base.errors import kind
 from gradwright.base.pages.markup import printable
-from gradwright.debug.saved_values import is_packed, kept
+from gradwright.debug.saved_values import is_packed, saved_values
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.nodes_of_ops import OpNode
@@ -199,14 +199,14 @@ def _saved(node: Any) -> Iterator[tuple[str, Any]]:
     """What a node has saved, in order of names: tensors as drawn, several in a list, anything else as it is."""
     if isinstance(node, BackwardNode):
         count = None if node._replay is None else node._replay.count
-        saved = [value for _, value, tensors in kept(node) if tensors]
+        saved = [value for _, value, tensors in saved_values(node) if tensors]
         yield from (("", _of_saved(value)) for value in saved[:count] if value is not None)
     elif isinstance(node, OpNode):
         yield from sorted((called(name), value) for name, value in _of_operation(node))
 
 
 def _of_operation(node: Any) -> Iterator[tuple[str, Any]]:
-    for name, value, tensors in kept(node):
+    for name, value, tensors in saved_values(node):
         if tensors:
             several = not isinstance(value, Entry) and not is_packed(value)
             yield str(name), [_of_saved(v) for v in value] if several else _of_saved(value)

@@ -17,7 +17,7 @@ from gradwright.base.errors import kind
 from gradwright.base.pages.shown import Shown
 from gradwright.debug.profiler.table import Row, Rows, rows
 from gradwright.debug.profiler.timeline import write
-from gradwright.debug.saved_values import kept, packed
+from gradwright.debug.saved_values import packed, saved_values
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.saved_hooks import Entry
@@ -254,7 +254,7 @@ def _size(array: Any) -> int:
 def _saved(node: Any) -> int:
     """Bytes that a node has saved, each array once; what went through saved-tensor hooks as if it had not."""
     found: list[Any] = []
-    for _, value, tensors in kept(node):
+    for _, value, tensors in saved_values(node):
         if tensors:
             found += [getattr(p, "array", p) if isinstance(p, Entry) else p[0] for p in packed(value)]
         elif isinstance(node, BackwardNode):  # what a Function has left on ctx
