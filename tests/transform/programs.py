@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+import gradwright
 from gradwright.autograd import Function
 
 
@@ -45,6 +46,25 @@ def outcome(T: ModuleType, program: Callable[[ModuleType], Any]) -> Outcome:
             return Outcome(program(T))
     except (TypeError, ValueError, RuntimeError, IndexError, AssertionError) as e:
         return Outcome(error=type(e).__name__, words=str(e))
+
+
+def refused_alike(program: Callable[[Any, Any, ModuleType], Any], torch: ModuleType) -> None:
+    """Fail unless ``program(T.func, x, T)`` is an error, as it is in PyTorch."""
+    ours, theirs = (outcome(T, lambda T: program(T.func, t(T, (3,), 1), T)) for T in (gradwright, torch))
+    assert ours.error
+    ours.is_like(theirs)
+
+
+def loop(f: Callable[..., Any], args: Sequence[Any], dims: Sequence[int | None], size: int = 3) -> Any:
+    """What vmap(f, in_dims=dims)(*args) is to be, for dims 0 and None: each example by itself."""
+    each = [[a if d is None else a[k] for a, d in zip(args, dims, strict=True)] for k in range(size)]
+    return gradwright.stack([f(*xs) for xs in each])
+
+
+def close(a: Any, b: Any, rtol: float = 1e-12, atol: float = 1e-14) -> None:
+    """Fail unless two tensors are of one shape and nearly equal."""
+    assert a.shape == b.shape
+    assert gradwright.allclose(a, b, rtol=rtol, atol=atol), (a, b)
 
 
 def _alike(ours: Any, theirs: Any, where: str, history: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 import gradwright as gw
 from gradwright import func
 from gradwright.utils.checkpoint import checkpoint
-from tests.transform.programs import by_slope, function, keeping, kept, outcome, t
+from tests.transform.programs import by_slope, close, function, keeping, kept, outcome, refused_alike, t
 
 F64 = {"dtype": gw.float64}
 X = gw.tensor([0.3, -0.4, 0.7], **F64)
@@ -22,11 +22,6 @@ Pair = namedtuple("Pair", ["left", "right"])
 class State:
     mean: gw.Tensor
     scale: gw.Tensor
-
-
-def close(a, b):
-    assert a.shape == b.shape
-    assert gw.allclose(a, b, rtol=1e-12, atol=1e-14), (a, b)
 
 
 def test_derivatives_of_derivatives():
@@ -310,10 +305,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_errors_are_pytorch_s(name, torch):
-    program = lambda T: BAD[name](T.func, t(T, (3,), 1), T)
-    ours = outcome(gw, program)
-    assert ours.error
-    ours.is_like(outcome(torch, program))
+    refused_alike(BAD[name], torch)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,10 @@ import pytest
 
 import gradwright as gw
 from gradwright import vmap
+from tests.transform.programs import loop
 
 SHAPES = [(4,), (2, 4), (3, 2, 4), (2, 3, 2, 4)]
 OTHERS = [(4,), (4, 5), (3, 4, 5), (2, 3, 4, 5)]
-
-
-def loop(f, args, dims):
-    return gw.stack([f(*[a if d is None else a[k] for a, d in zip(args, dims, strict=True)]) for k in range(3)])
 
 
 @pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
@@ -55,14 +52,8 @@ def test_recurrent_layers(kind, own_weights):
     x = gw.randn(3, 5, 2, 3, dtype=gw.float64)
 
     def f(x, *weights):
-        return gw.nn.utils.stateless.functional_call(layers[0], dict(zip(names, weights, strict=True)), (x,))[0]
+        return gw.func.functional_call(layers[0], dict(zip(names, weights, strict=True)), (x,))[0]
 
-    f = f if hasattr(gw.nn.utils, "stateless") else None
-    if f is None:
-        if own_weights:
-            pytest.skip("there is no functional_call")
-        assert gw.allclose(vmap(lambda x: layers[0](x)[0])(x), gw.stack([layers[0](y)[0] for y in x]), atol=1e-12)
-        return
     if own_weights:
         expected = gw.stack([m(y)[0] for m, y in zip(layers, x, strict=True)])
         assert gw.allclose(vmap(f)(x, *weights), expected, atol=1e-12)

@@ -5,6 +5,7 @@ import pytest
 
 import gradwright as gw
 from gradwright import vmap
+from tests.transform.programs import loop
 
 X = gw.arange(360.0).reshape(3, 4, 5, 6)
 I = gw.tensor([[0, 3], [2, 2], [1, -1]])
@@ -23,16 +24,12 @@ KEYS = {
 }
 
 
-def loop(f, *args, dims):
-    return gw.stack([f(*[a if d is None else a[k] for a, d in zip(args, dims, strict=True)]) for k in range(3)])
-
-
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("dims", [(0, 0, 0), (0, None, None), (None, 0, 0), (0, 0, None), (None, None, 0)])
 def test_reading(key, dims):
     args = [a if d == 0 else a[0] for a, d in zip((X, I, J), dims, strict=True)]
     f = lambda x, i, j: x[key(i, j)]
-    got, expected = vmap(f, in_dims=dims)(*args), loop(f, *args, dims=dims)
+    got, expected = vmap(f, in_dims=dims)(*args), loop(f, args, dims)
     assert got.shape == expected.shape
     assert (got == expected).all()
 
@@ -52,7 +49,7 @@ def test_writing(key, dims, value, accumulate):
             x[key(i, j)] = value if value == 7.0 else x.flatten()[3] if value == "one number" else x[key(j % 3, i % 3)]
         return x
 
-    got, expected = vmap(f, in_dims=dims)(*args), loop(f, *args, dims=dims)
+    got, expected = vmap(f, in_dims=dims)(*args), loop(f, args, dims)
     assert (got == expected).all()
 
 
@@ -65,7 +62,7 @@ def test_masks_of_each_example():
         x[x < 20] = x.max()
         return x
 
-    assert (vmap(f)(x) == loop(f, x, dims=(0,))).all()
+    assert (vmap(f)(x) == loop(f, (x,), (0,))).all()
 
 
 @pytest.mark.parametrize("f", [lambda x: x[x > 5], lambda x: x.masked_select(x > 5), lambda x: gw.nonzero(x)])
@@ -93,7 +90,7 @@ def test_rows_of_a_table_are_read_as_they_are():
 def test_masked_scatter_by_a_mask_of_each_example():
     x, source = X[:, :, 0, 0], gw.tensor([10.0, 20.0, 30.0, 40.0])
     f = lambda x: gw.masked_scatter(x, x % 7 > 3, source)
-    assert (vmap(f)(x) == loop(f, x, dims=(0,))).all()
+    assert (vmap(f)(x) == loop(f, (x,), (0,))).all()
     with pytest.raises(RuntimeError, match="a mask has more ones than the 1 elements of source"):
         vmap(lambda x: gw.masked_scatter(x, x >= 0, source[:1]))(x)
     none = lambda x: gw.masked_scatter(x, x < 0, source[:0])
