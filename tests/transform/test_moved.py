@@ -11,7 +11,7 @@ import gradwright as gw
 from gradwright.autograd import Function, forward_ad
 from gradwright.autograd import forward_ad as fw
 from gradwright.function.contract.containers import put_together, take_apart
-from gradwright.verify.check.battery.inputs import labs
+from gradwright.verify.check.battery.inputs import trials
 from gradwright.verify.check.calls import flat
 from gradwright.verify.check.discover import load, subjects
 from gradwright.verify.numeric.draws import drawn
@@ -510,22 +510,22 @@ def test_functions_of_the_examples_move_as_their_backward_says(path, monkeypatch
     except LookupError:
         pytest.skip("it has none")
     for subject in found:
-        lab = labs(subject, lambda doing: None)[0][0]
-        moves = [drawn(np.random.default_rng(5), a.array) if a.grad else None for a in lab.call.args]
-        lab.seed()
-        arguments, leaves = lab.call.tensors(gw, [False] * len(moves))
+        trial = trials(subject, lambda doing: None)[0][0]
+        moves = [drawn(np.random.default_rng(5), a.array) if a.grad else None for a in trial.call.args]
+        trial.seed()
+        arguments, leaves = trial.call.tensors(gw, [False] * len(moves))
         with fw.dual_level():
             duals = [t if m is None else fw.make_dual(t, gw.tensor(m)) for t, m in zip(leaves, moves, strict=True)]
             inputs = put_together(take_apart(tuple(arguments), []), iter(duals))
             if subject.name in ONCE:
                 with pytest.raises(RuntimeError, match="once_differentiable"):
-                    lab.apply(*inputs)
+                    trial.apply(*inputs)
                 continue
-            said = [fw.unpack_dual(o).tangent for o in flat(lab.apply(*inputs), gw)]
-        run = lab.run()
-        ws = lab.cotangents(run)
+            said = [fw.unpack_dual(o).tangent for o in flat(trial.apply(*inputs), gw)]
+        run = trial.run()
+        ws = trial.cotangents(run)
         ts = [t for v, t in zip(run.values, said, strict=True) if v.requires_grad]
         here = [np.vdot(w, t.numpy()).real for w, t in zip(ws, ts, strict=True) if t is not None]
-        back = zip(lab.backward(run, ws), [m for m in moves if m is not None], strict=True)
+        back = zip(trial.backward(run, ws), [m for m in moves if m is not None], strict=True)
         there = sum(np.vdot(g, m).real for g, m in back if g is not None)
         assert sum(here) == pytest.approx(there, rel=1e-10, abs=1e-10), subject.name

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.verify.audit.bench import Bench
-from gradwright.verify.audit.listener import Listener
+from gradwright.verify.audit.recorded import Met
+from gradwright.verify.audit.recorder import Recorder
+from gradwright.verify.audit.rerun import Rerun
 from gradwright.verify.audit.slopes import Weighted, calls, measured
-from gradwright.verify.audit.taken import Met
 from gradwright.verify.numeric.streams import State
 from tests.verify.audit.functions import leaf
 
@@ -26,13 +26,13 @@ def found(f, x, factor, wide):
                 y = x.detach().requires_grad_()
                 return gw.autograd.grad(f(y), y, g)[0] * factor
 
-    listener = Listener()
-    listener.spool.remove()
-    listener.call("function", Off, gw, "Off", (x,), {}, lambda: Off.apply(x))
-    met: Met = listener.met[id(Off)]
-    bench = Bench(met.taken[0], Off.apply, ["x"], State([]), wide)
+    recorder = Recorder()
+    recorder.workers.remove()
+    recorder.call("function", Off, gw, "Off", (x,), {}, lambda: Off.apply(x))
+    met: Met = recorder.met[id(Off)]
+    rerun = Rerun(met.recorded[0], Off.apply, ["x"], State([]), wide)
     generator = np.random.default_rng(0)
-    return measured(Weighted(bench, generator), [0], 4, generator)
+    return measured(Weighted(rerun, generator), [0], 4, generator)
 
 
 @pytest.mark.parametrize("f", [gw.tanh, gw.relu, lambda x: gw.softmax(x, 1)])

@@ -1,8 +1,8 @@
 """What was called, as a subject."""
 
 import gradwright as gw
+from gradwright.verify.audit.recorded import Met
 from gradwright.verify.audit.subjects import argument_names, runs, subject_of_met, written
-from gradwright.verify.audit.taken import Met
 from tests.verify.audit.functions import Scaled
 
 

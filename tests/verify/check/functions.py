@@ -1,4 +1,4 @@
-"""Functions for the tests of the checks, and a lab to put them in."""
+"""Functions for the tests of the checks, and a trial to put them in."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 import gradwright as gw
 from gradwright.verify.check.calls import Arg, Call
 from gradwright.verify.check.discover import subject_of
-from gradwright.verify.check.lab import Lab
+from gradwright.verify.check.trial import Trial
 
 x = np.array([0.3, -1.2, 0.7])
 
 
-def lab(function: Any, *arguments: Any) -> Lab:
-    """A subject on the bench; arrays among the arguments are tensors, those of floating point looked at."""
+def trial(function: Any, *arguments: Any) -> Trial:
+    """A trial of a subject; arrays among the arguments are tensors, those of floating point looked at."""
     subject = subject_of(function)
     args = tuple(Arg(a, a.dtype.kind in "fc") if isinstance(a, np.ndarray) else a for a in arguments)
-    return Lab(subject, Call(args, tuple(subject.names(len(args)))))
+    return Trial(subject, Call(args, tuple(subject.names(len(args)))))
 
 
 class Double(gw.autograd.Function):

@@ -1,10 +1,10 @@
 """Which lines are suspected."""
 
 import gradwright as gw
-from gradwright.verify.check.lab import source
 from gradwright.verify.check.suspects import helpers, suspects
+from gradwright.verify.check.trial import source
 from gradwright.verify.diagnosis import Hypothesis
-from tests.verify.check.functions import lab, x
+from tests.verify.check.functions import trial, x
 
 
 class Two(gw.autograd.Function):
@@ -26,7 +26,7 @@ class Two(gw.autograd.Function):
 
 def texts(cause, argument=""):
     lines = dict(source(Two.backward, __file__))
-    return [lines[n].strip() for n in suspects(lab(Two, x, x), cause, argument)]
+    return [lines[n].strip() for n in suspects(trial(Two, x, x), cause, argument)]
 
 
 def test_of_one_argument():
@@ -51,8 +51,8 @@ class Helped(gw.autograd.Function):
 
 
 def test_of_a_gradient_that_another_function_computes():
-    subject = lab(Helped, x).subject
-    lines = suspects(lab(Helped, x), None, "a")
+    subject = trial(Helped, x).subject
+    lines = suspects(trial(Helped, x), None, "a")
     assert [dict(source(Helped.backward, __file__))[n].strip() for n in lines] == [
         "grad_a = doubled(gw.neg(g))", "return grad_a",
     ]  # fmt: skip

@@ -1,10 +1,10 @@
 """Looking at the calls that a program makes: `gradwright audit`, and `gradwright.audit()` around a part of one.
 
-seams.py      where calls of Functions and operations are heard: gradwright's, and PyTorch's once that is imported
-listener.py   which calls are kept                          taken.py   one that is: copies of what it was given
-spool.py      those of worker processes                     streams.py random numbers, and what Python code keeps
-bench.py      such a call, made again as often as wanted    slopes.py  its gradient against differences along directions
-verdicts.py   what is said of it                            session.py `audit`
+hooks.py      where calls of Functions and operations are heard: gradwright's, and PyTorch's once that is imported
+recorder.py   which calls are kept                        recorded.py  one that is: copies of what it was given
+workers.py    those of worker processes                   rerun.py     such a call, made again as often as wanted
+slopes.py     its gradient against differences            verdicts.py  what is said of it
+session.py    `audit`
 
 While the program runs, calls are copied and nothing else is done; they are made again when it has ended.
 """

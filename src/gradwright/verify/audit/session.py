@@ -14,10 +14,10 @@ import numpy as np
 
 import gradwright
 from gradwright.base.cpython.forks import lock
-from gradwright.verify.audit.listener import Listener
-from gradwright.verify.audit.seams import Seams, below, classes
+from gradwright.verify.audit.hooks import Hooks, below, classes
+from gradwright.verify.audit.recorded import Met, Recorded
+from gradwright.verify.audit.recorder import Recorder
 from gradwright.verify.audit.subjects import argument_names, subject_of_met
-from gradwright.verify.audit.taken import Met, Taken
 from gradwright.verify.audit.verdicts import AGAIN, OWN, WIDE, Late, Verdict, looked_at
 from gradwright.verify.check import page
 from gradwright.verify.check.attempt import Attempt
@@ -90,17 +90,17 @@ class Audit:
             if _on:
                 raise RuntimeError("audit: an audit is on already in this process: end that one first")
             _on.append(self)
-        self.listener = Listener(self.every, only=self.only, skip=self.skip)
-        self.seams = Seams(self.listener)
+        self.recorder = Recorder(self.every, only=self.only, skip=self.skip)
+        self.hooks = Hooks(self.recorder)
         self.start = time.perf_counter()
-        self.seams.__enter__()
+        self.hooks.__enter__()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self.seams.__exit__()
-        self.listener.on = False
+        self.hooks.__exit__()
+        self.recorder.on = False
         _on.clear()
-        if os.getpid() != self.listener.process:  # a process that was forked within
+        if os.getpid() != self.recorder.process:  # a process that was forked within
             return
         if error is not None and not self.problems:
             said = f"raises {type(error).__name__}: {error}; what is told is what was called before"
@@ -118,11 +118,11 @@ class Audit:
     # ---- when it has ended --------------------------------------------------------------------------------
 
     def _report(self) -> Report:
-        met = self.listener.gathered(classes)
+        met = self.recorder.gathered(classes)
         notes: list[str] = []
         uncalled = [*_uncalled(met)]
         checked = self._checked(met, notes)
-        notes += [*uncalled, *_compiled(self.seams.compiled), *_spawned()]
+        notes += [*uncalled, *_compiled(self.hooks.compiled), *_spawned()]
         if not any(m.calls or m.left for m in met):
             self.problems.append((self.target or "the block", _nothing(met, self.only)))
         targets = (self.target,) if self.target else ()
@@ -137,39 +137,39 @@ class Audit:
             if m.calls or m.left:
                 subjects[id(m)] = subject_of_met(m)
         asked = [m for m in met if id(m) in subjects]
-        rounds = [(m, m.taken[k]) for k in range(max((len(m.taken) for m in asked), default=0))
-                  for m in asked if k < len(m.taken)]  # fmt: skip
-        said: dict[int, list[tuple[Taken, Verdict]]] = {id(m): [] for m in asked}
+        rounds = [(m, m.recorded[k]) for k in range(max((len(m.recorded) for m in asked), default=0))
+                  for m in asked if k < len(m.recorded)]  # fmt: skip
+        said: dict[int, list[tuple[Recorded, Verdict]]] = {id(m): [] for m in asked}
         spent: dict[int, float] = {id(m): 0.0 for m in asked}
-        late: dict[int, list[tuple[Taken, float]]] = {id(m): [] for m in asked}
+        late: dict[int, list[tuple[Recorded, float]]] = {id(m): [] for m in asked}
         until = time.perf_counter() + self.budget
         generator = np.random.default_rng()
         waiting = []
-        for n, (m, taken) in enumerate(rounds):
+        for n, (m, recorded) in enumerate(rounds):
             share = max(until - time.perf_counter(), 0.0) / (len(rounds) - n)
-            if not self._one(m, taken, subjects[id(m)], share, generator, said, spent, None):
-                waiting.append((m, taken))
-        for m, taken in waiting:
-            self._one(m, taken, subjects[id(m)], max(until - time.perf_counter(), 0.0), generator, said, spent, late)
+            if not self._one(m, recorded, subjects[id(m)], share, generator, said, spent, None):
+                waiting.append((m, recorded))
+        for m, recorded in waiting:
+            self._one(m, recorded, subjects[id(m)], max(until - time.perf_counter(), 0.0), generator, said, spent, late)
         return [self._judged(m, subjects[id(m)], said[id(m)], late[id(m)], spent[id(m)], notes) for m in asked]
 
-    def _one(self, m: Met, taken: Taken, subject: Subject, seconds: float, generator: Any, said: Any, spent: Any,
+    def _one(self, m: Met, recorded: Recorded, subject: Subject, seconds: float, generator: Any, said: Any, spent: Any,
              late: Any) -> bool:  # fmt: skip
         """Look at one call; whether that could be done in this time."""
         start = time.perf_counter()
         try:
             wrong = any(f.outcome is Outcome.FAIL for _, v in said[id(m)] for f in v.findings.values())
-            said[id(m)].append((taken, looked_at(taken, subject, seconds, generator, not wrong)))
+            said[id(m)].append((recorded, looked_at(recorded, subject, seconds, generator, not wrong)))
         except Late as e:
             if late is not None:
-                late[id(m)].append((taken, e.args[0]))
+                late[id(m)].append((recorded, e.args[0]))
             return False
         finally:
             spent[id(m)] += time.perf_counter() - start
         return True
 
-    def _judged(self, m: Met, subject: Subject, said: list[tuple[Taken, Verdict]], late: list[tuple[Taken, float]],
-                seconds: float, notes: list[str]) -> Checked:  # fmt: skip
+    def _judged(self, m: Met, subject: Subject, said: list[tuple[Recorded, Verdict]],
+                late: list[tuple[Recorded, float]], seconds: float, notes: list[str]) -> Checked:  # fmt: skip
         numbers = ", ".join(str(t.number) for t, _ in late)
         for reason, n in m.left.items():
             notes.append(f"{m.name}: {n} call{'s' if n > 1 else ''} not looked at, as {reason}")
@@ -182,8 +182,8 @@ class Audit:
             for check in (AGAIN, OWN, WIDE):
                 known = [(t, v.findings[check]) for t, v in said if check in v.findings]
                 if known:
-                    taken, worst = max(known, key=lambda pair: _RANK.index(pair[1].outcome))
-                    where = f" (call {taken.number}{taken.where} of {m.calls})" if worst.sentence else ""
+                    recorded, worst = max(known, key=lambda pair: _RANK.index(pair[1].outcome))
+                    where = f" (call {recorded.number}{recorded.where} of {m.calls})" if worst.sentence else ""
                     findings.append(Finding(check, worst.outcome, f"{worst.sentence}{where}", worst.mend, worst.cause,
                                             worst.lines))  # fmt: skip
         else:

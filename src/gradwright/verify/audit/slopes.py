@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.verify.audit.bench import Bench
+from gradwright.verify.audit.rerun import Rerun
 from gradwright.verify.chance import Sampled
 from gradwright.verify.numeric.differences import differences
 
@@ -70,32 +70,32 @@ class Weighted:
         linear: whether backward is linear in its cotangent, up to rounding.
     """
 
-    def __init__(self, bench: Bench, generator: Any) -> None:
-        outs = bench.settle()
-        self.bench = bench
+    def __init__(self, rerun: Rerun, generator: Any) -> None:
+        outs = rerun.settle()
+        self.rerun = rerun
         self.which = [k for k, o in enumerate(outs) if o.requires_grad]
-        base = bench.values(None, self.which)
+        base = rerun.values(None, self.which)
         self.finite = [np.isfinite(b) for b in base]
         self.weights = [np.where(f, _gaussian(generator, b), 0) for f, b in zip(self.finite, base, strict=True)]
         self.base = [np.where(f, b, 0) for f, b in zip(self.finite, base, strict=True)]
         terms = [np.linalg.norm((w * b).reshape(-1)) for w, b in zip(self.weights, self.base, strict=True)]
-        self.floor = bench.unit * 0.3 * sqrt(sum(float(t) ** 2 for t in terms))
-        self.gradient = bench.gradients(self.weights, self.which)
-        again = bench.gradients([1.37 * w for w in self.weights], self.which)
+        self.floor = rerun.unit * 0.3 * sqrt(sum(float(t) ** 2 for t in terms))
+        self.gradient = rerun.gradients(self.weights, self.which)
+        again = rerun.gradients([1.37 * w for w in self.weights], self.which)
         self.rounding = [a / 1.37 - g for a, g in zip(again, self.gradient, strict=True)]
         known = [(float(np.linalg.norm(r)), float(np.linalg.norm(g)))
                  for r, g in zip(map(np.ravel, self.rounding), map(np.ravel, self.gradient), strict=True)]  # fmt: skip
-        self.linear = all(r <= max(1e-2, 64 * bench.unit) * n for r, n in known)
+        self.linear = all(r <= max(1e-2, 64 * rerun.unit) * n for r, n in known)
 
     @property
     def at(self) -> list[Any]:
         """Where the leaves are."""
-        return [leaf.base for leaf in self.bench.leaves]
+        return [leaf.base for leaf in self.rerun.leaves]
 
     def beyond(self, points: Sequence[Any]) -> float:
         """The function at other points, less its value here, less what the gradient says; NaN if it is not finite."""
-        points = self.bench.rounded(points)
-        values = self.bench.values(points, self.which)
+        points = self.rerun.rounded(points)
+        values = self.rerun.values(points, self.which)
         total = 0.0
         with np.errstate(all="ignore"):
             for v, b, w, f in zip(values, self.base, self.weights, self.finite, strict=True):
@@ -117,13 +117,13 @@ def measured(sum_of: Weighted, which: Sequence[int], directions: int, generator:
     If steps leave where it is defined, entries are moved by a part of their own size each. An alarm is confirmed
     along three more; one that is alone counts for noise, and as much room is left to others.
     """
-    leaves = [sum_of.bench.leaves[k] for k in which]
+    leaves = [sum_of.rerun.leaves[k] for k in which]
     for own in (False, True):
         sizes = [0.1 * np.abs(leaf.base) if own else leaf.size for leaf in leaves]
         length, tolerance = (sqrt(sum(float(np.linalg.norm((size * x[k]).reshape(-1))) ** 2
                                       for k, size in zip(which, sizes, strict=True)))
                              for x in (sum_of.gradient, sum_of.rounding))  # fmt: skip
-        tolerance = 8 * tolerance + 4 * sum_of.bench.unit * length
+        tolerance = 8 * tolerance + 4 * sum_of.rerun.unit * length
         unit = length if length > 0 else 1.0
         slopes = _slopes(sum_of, dict(zip(which, sizes, strict=True)), directions, tolerance, generator)
         if slopes is not None:
@@ -148,10 +148,10 @@ def _slopes(sum_of: Weighted, sizes: dict[int, Any], directions: int, tolerance:
         if n >= directions and not any(abs(s.off) > s.bar + tolerance for s in slopes):
             break
         u = [sizes[k] * _gaussian(generator, leaf.base) if k in sizes else np.zeros_like(leaf.base)
-             for k, leaf in enumerate(sum_of.bench.leaves)]  # fmt: skip
+             for k, leaf in enumerate(sum_of.rerun.leaves)]  # fmt: skip
         f = sum_of.along(u)
-        noise = noise or _noise(f, sum_of.bench.unit, sum_of.floor)
-        if (found := _slope(f, noise, sum_of.bench.unit)) is None:
+        noise = noise or _noise(f, sum_of.rerun.unit, sum_of.floor)
+        if (found := _slope(f, noise, sum_of.rerun.unit)) is None:
             return None
         slopes.append(Slope(*found, sum(_dot(g, v) for g, v in zip(sum_of.gradient, u, strict=True))))
     return slopes

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gradwright.verify.audit.taken import Met, Taken
+from gradwright.verify.audit.recorded import Met, Recorded
 from gradwright.verify.check.calls import Arg, mapped
 from gradwright.verify.check.discover import Subject, subject_of
 
@@ -78,10 +78,10 @@ def argument_names(subject: Subject, n: int) -> list[str]:
     return [*found[:n], *(f"input {k}" for k in range(len(found), n))]
 
 
-def leaf_names(names: Sequence[str], taken: Taken) -> list[str]:
+def leaf_names(names: Sequence[str], recorded: Recorded) -> list[str]:
     """What the tensors are called that require grad: ``x``, or ``pair[1]`` in a container."""
     found: list[str] = []
-    given = [*zip(names, taken.arguments, strict=True), *taken.static.items()]
+    given = [*zip(names, recorded.arguments, strict=True), *recorded.static.items()]
     for name, value in given:
         inside: list[Arg] = []
         mapped(value, inside.append)

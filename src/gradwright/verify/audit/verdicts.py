@@ -1,4 +1,4 @@
-"""What is said of a call that was taken: whether it can be made again, and whether its gradient is right there."""
+"""What is said of a call that was recorded: whether it can be made again, and whether its gradient is right there."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 
 import gradwright
 from gradwright.function.contract.surrogate import reason_of
-from gradwright.verify.audit.bench import Bench, alone
+from gradwright.verify.audit.recorded import Print, Recorded, dtype_of, printed
+from gradwright.verify.audit.rerun import Rerun, alone
 from gradwright.verify.audit.slopes import Measured, Weighted, calls, measured
 from gradwright.verify.audit.subjects import argument_names, leaf_names, runs, written
-from gradwright.verify.audit.taken import Print, Taken, dtype_of, printed
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, listed, passed, skipped
 from gradwright.verify.check.battery.orders import callable_of, first_order
 from gradwright.verify.check.calls import Arg, Call, mapped
 from gradwright.verify.check.discover import Subject
-from gradwright.verify.check.lab import Lab
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import gradient
+from gradwright.verify.check.trial import Trial
 from gradwright.verify.diagnosis.examination import Examination
 from gradwright.verify.numeric.streams import State
 
@@ -55,59 +55,59 @@ class Verdict:
     size: dict[str, tuple[float, str]] = field(default_factory=dict)
 
 
-def looked_at(taken: Taken, subject: Subject, seconds: float, generator: Any, explained: bool = True) -> Verdict:
+def looked_at(recorded: Recorded, subject: Subject, seconds: float, generator: Any, explained: bool = True) -> Verdict:
     """What is said of a call, within about so many seconds; why it is wrong, if that is to be explained.
 
     Raises Late if that is not enough for anything.
     """
-    names = argument_names(subject, len(taken.arguments))
-    with alone(taken.met.T):
-        state = State(written(taken.met))
+    names = argument_names(subject, len(recorded.arguments))
+    with alone(recorded.met.T):
+        state = State(written(recorded.met))
         try:
-            return _looked(taken, subject, names, state, seconds, generator, explained)
+            return _looked(recorded, subject, names, state, seconds, generator, explained)
         finally:
             state.put_back()
 
 
-def _looked(taken: Taken, subject: Subject, names: list[str], state: State, seconds: float, generator: Any,
+def _looked(recorded: Recorded, subject: Subject, names: list[str], state: State, seconds: float, generator: Any,
             explained: bool) -> Verdict:  # fmt: skip
     until = time.perf_counter() + seconds
-    if taken.seconds > seconds:
-        raise Late(10 * taken.seconds)
+    if recorded.seconds > seconds:
+        raise Late(10 * recorded.seconds)
     found = Verdict()
-    leaves = leaf_names(names, taken)
-    bench = Bench(taken, runs(taken.met), leaves, state)
-    found.findings[AGAIN] = again = _again(bench)
+    leaves = leaf_names(names, recorded)
+    rerun = Rerun(recorded, runs(recorded.met), leaves, state)
+    found.findings[AGAIN] = again = _again(rerun)
     if again.outcome in (Outcome.ERROR, Outcome.INCONCLUSIVE):
         return found
-    if (reason := reason_of(subject.function) if taken.met.kind != "torch op" else None) is not None:
+    if (reason := reason_of(subject.function) if recorded.met.kind != "torch op" else None) is not None:
         said = skipped(f"declared a surrogate gradient: {reason}")
         found.findings |= {OWN: said, WIDE: said}
         return found
-    wide = bench.unit > 1e-10
+    wide = rerun.unit > 1e-10
     half = (until - time.perf_counter()) * (0.4 if wide else 1.0)
-    own = _gradient(OWN, bench, found, half, generator)
+    own = _gradient(OWN, rerun, found, half, generator)
     if not wide:
         found.findings[WIDE] = skipped("the program runs in float64: see there")
     else:
-        broad = Bench(taken, bench.apply, leaves, state, wide=True)
+        broad = Rerun(recorded, rerun.apply, leaves, state, wide=True)
         _wider(broad, found, own, until - time.perf_counter(), generator)
     if explained and any(f.outcome is Outcome.FAIL for f in found.findings.values()):
-        _explain(taken, subject, names, found, wide, max(until - time.perf_counter(), 1.0))
+        _explain(recorded, subject, names, found, wide, max(until - time.perf_counter(), 1.0))
     return found
 
 
-def _again(bench: Bench) -> Finding:
+def _again(rerun: Rerun) -> Finding:
     """Whether the call gives what it gave in the program."""
     attempt = Attempt()
     with attempt:
-        first = [printed(o) for o in bench.settle()]
-        before = list(bench.taken.prints)
+        first = [printed(o) for o in rerun.settle()]
+        before = list(rerun.recorded.prints)
         if first == before:
             return passed("to the bit what it gave in the program")
-        if _alike(first, before, bench.unit):
+        if _alike(first, before, rerun.unit):
             return passed("up to rounding what it gave in the program")
-        if not _alike([printed(o) for o in bench.run()[0]], first, bench.unit):
+        if not _alike([printed(o) for o in rerun.run()[0]], first, rerun.unit):
             return Finding("", Outcome.INCONCLUSIVE, "it gives another result each time it is called with the same "
                            "inputs, wherever the generators of random numbers stand",
                            "draw random numbers with the library's generator, or pass them in",
@@ -115,11 +115,11 @@ def _again(bench: Bench) -> Finding:
         return Finding("", Outcome.ADVICE, "made again it gives another result than in the program, since it depends "
                        "on what has changed since; its gradient was compared with what it gives now",
                        "pass to it what it depends on", "state")  # fmt: skip
-    return Finding("", Outcome.ERROR, f"made again it raises {attempt.said(_file(bench))}", "", "not made again")
+    return Finding("", Outcome.ERROR, f"made again it raises {attempt.said(_file(rerun))}", "", "not made again")
 
 
-def _file(bench: Bench) -> str:
-    code = getattr(next(iter(written(bench.taken.met)), None), "__code__", None)
+def _file(rerun: Rerun) -> str:
+    code = getattr(next(iter(written(rerun.recorded.met)), None), "__code__", None)
     return getattr(code, "co_filename", "")
 
 
@@ -133,13 +133,13 @@ def _alike(a: Sequence[Print], b: Sequence[Print], unit: float) -> bool:
 # ---- the gradient -----------------------------------------------------------------------------------------
 
 
-def _gradient(check: str, bench: Bench, verdict: Verdict, seconds: float, generator: Any) -> list[Measured]:
+def _gradient(check: str, rerun: Rerun, verdict: Verdict, seconds: float, generator: Any) -> list[Measured]:
     """Compare the gradient, and note what is found."""
     attempt = Attempt()
     found: list[Measured | None] = []
     until = time.perf_counter() + seconds
     with attempt:
-        weighted = Weighted(bench, generator)
+        weighted = Weighted(rerun, generator)
         if not weighted.which:
             verdict.findings[check] = failed("zero", "no output of it requires grad, though inputs do",
                                              "return tensors that are made of the inputs")  # fmt: skip
@@ -149,11 +149,11 @@ def _gradient(check: str, bench: Bench, verdict: Verdict, seconds: float, genera
     if isinstance(attempt.error, Late):
         raise attempt.error
     if attempt.error is not None:
-        verdict.findings[check] = Finding("", Outcome.ERROR, f"its backward raises {attempt.said(_file(bench))}", "",
+        verdict.findings[check] = Finding("", Outcome.ERROR, f"its backward raises {attempt.said(_file(rerun))}", "",
                                           type(attempt.error).__name__)  # fmt: skip
         return []
     known = [m for m in found if m is not None]
-    verdict.findings[check] = _said(check, bench, weighted, known, len(found) - len(known))
+    verdict.findings[check] = _said(check, rerun, weighted, known, len(found) - len(known))
     if known and not any(m.wrong for m in known):
         verdict.size[check] = max((max(m.sampled.noticed(), *m.sampled.rooms), listed([f"`{n}`" for n in m.names]))
                                   for m in known)  # fmt: skip
@@ -172,17 +172,17 @@ def _plan(weighted: Weighted, seconds: float) -> tuple[list[list[int]], int]:
     cost = 0.0
     for together, directions in _PLANS:
         groups = [every] if together else [[k] for k in every]
-        cost = one * len(groups) * calls(directions, weighted.bench.unit)
+        cost = one * len(groups) * calls(directions, weighted.rerun.unit)
         if cost <= seconds:
             return groups, directions
     raise Late(cost)
 
 
-def _said(check: str, bench: Bench, weighted: Weighted, found: list[Measured], unknown: int) -> Finding:
+def _said(check: str, rerun: Rerun, weighted: Weighted, found: list[Measured], unknown: int) -> Finding:
     if not all(np.isfinite(g).all() for g in weighted.gradient):
         return Finding("", Outcome.INCONCLUSIVE, "backward gives nan or inf at the inputs of the program", "",
                        "not a number")  # fmt: skip
-    dtype = _dtype(bench)
+    dtype = _dtype(rerun)
     if not weighted.linear:
         return failed("not linear", f"backward is not linear in its grad_output: in {dtype}, 1.37 times that gives "
                       "another gradient than 1.37 times", "compute the gradient as a linear function of grad_output: "
@@ -228,26 +228,26 @@ def _wrong(dtype: str, wrong: list[Measured], found: list[Measured]) -> Finding:
     return failed(cause, f"in {dtype}, {', and '.join(parts)}{beside}", f"{mend}; {_SURROGATE}")
 
 
-def _dtype(bench: Bench) -> str:
-    if bench.wide:
+def _dtype(rerun: Rerun) -> str:
+    if rerun.wide:
         return "float64"
-    return listed(sorted({dtype_of(a.array) for a in bench.taken.args if a.grad}))
+    return listed(sorted({dtype_of(a.array) for a in rerun.recorded.args if a.grad}))
 
 
-def _wider(bench: Bench, verdict: Verdict, own: list[Measured], seconds: float, generator: Any) -> None:
+def _wider(rerun: Rerun, verdict: Verdict, own: list[Measured], seconds: float, generator: Any) -> None:
     """The same in float64, where it takes that; and what that says of what was found in the program's dtype."""
     attempt = Attempt()
     with attempt:
-        outs = bench.settle()
-    narrow = attempt.error is None and bench.unit < 1e-10 and any(
+        outs = rerun.settle()
+    narrow = attempt.error is None and rerun.unit < 1e-10 and any(
         o.requires_grad and dtype_of(o) not in ("float64", "complex128") for o in outs)
     if attempt.error is not None or narrow:
-        why = f"it raises {attempt.said(_file(bench))}" if attempt.error is not None else "it returns another dtype"
+        why = f"it raises {attempt.said(_file(rerun))}" if attempt.error is not None else "it returns another dtype"
         verdict.findings[WIDE] = skipped(f"it does not take float64: {why}")
         return
     found: list[Measured] = []
     try:
-        found = _gradient(WIDE, bench, verdict, max(seconds, 0.0), generator)
+        found = _gradient(WIDE, rerun, verdict, max(seconds, 0.0), generator)
     except Late as late:
         verdict.findings[WIDE] = skipped(f"there was no time left: it would take {late.args[0]:.1f} s more")
     first = verdict.findings[OWN]
@@ -265,23 +265,25 @@ def _wider(bench: Bench, verdict: Verdict, own: list[Measured], seconds: float, 
 # ---- what is wrong ----------------------------------------------------------------------------------------
 
 
-def _explain(taken: Taken, subject: Subject, names: list[str], verdict: Verdict, wide: bool, seconds: float) -> None:
+def _explain(recorded: Recorded, subject: Subject, names: list[str], verdict: Verdict, wide: bool,
+             seconds: float) -> None:  # fmt: skip
     """Ask `diagnose` for the cause, and name the lines that are suspected."""
     check = next(c for c in (WIDE, OWN) if c in verdict.findings and verdict.findings[c].outcome is Outcome.FAIL)
     found = verdict.findings[check]
-    if taken.met.kind == "torch op" or found.cause in ("lost digits", "not linear"):
-        lines = () if taken.met.kind == "torch op" else gradient(_lab(taken, subject, names, False), None)
+    if recorded.met.kind == "torch op" or found.cause in ("lost digits", "not linear"):
+        lines = () if recorded.met.kind == "torch op" else gradient(_trial(recorded, subject, names, False), None)
         verdict.findings[check] = replace(found, lines=lines)
         return
     attempt = Attempt()
     with attempt:
-        lab = _lab(taken, subject, names, wide and check == WIDE)
-        arguments, _ = lab.call.tensors(gradwright)
-        examination = Examination(callable_of(lab), arguments, lab.call.names, budget=min(seconds, 5.0), around=False)
-        lab.examined = examination, examination.first()
-        said, diagnosis = first_order(lab)
+        trial = _trial(recorded, subject, names, wide and check == WIDE)
+        arguments, _ = trial.call.tensors(gradwright)
+        examination = Examination(callable_of(trial), arguments, trial.call.names, budget=min(seconds, 5.0),
+                                  around=False)  # fmt: skip
+        trial.examined = examination, examination.first()
+        said, diagnosis = first_order(trial)
         if said.outcome is Outcome.FAIL:
-            about = {"sample": taken.described(names), "dtype": lab.call.precision}
+            about = {"sample": recorded.described(names), "dtype": trial.call.precision}
             verdict.diagnoses.append(diagnosis.as_dict() | about)
             for name in (OWN, WIDE):
                 one = verdict.findings.get(name, found)
@@ -289,15 +291,15 @@ def _explain(taken: Taken, subject: Subject, names: list[str], verdict: Verdict,
                     more = f"{one.sentence}. {said.sentence[0].upper()}{said.sentence[1:]}"
                     verdict.findings[name] = replace(said, sentence=more, mend=said.mend or found.mend)
             return
-        verdict.findings[check] = replace(found, lines=gradient(lab, None))
+        verdict.findings[check] = replace(found, lines=gradient(trial, None))
 
 
-def _lab(taken: Taken, subject: Subject, names: list[str], wide: bool) -> Lab:
-    """The call on the bench of `gradwright check`."""
+def _trial(recorded: Recorded, subject: Subject, names: list[str], wide: bool) -> Trial:
+    """The call as `gradwright check` has it."""
     numpy = lambda t: np.asarray(t.array) if hasattr(t, "array") else t.detach().resolve_conj().cpu().numpy()
     as_array = lambda a: Arg(numpy(a.array), a.grad)
-    arguments = mapped(taken.arguments, as_array)
-    call = Call(arguments, tuple(names), mapped(taken.static, as_array) if taken.met.kind == "op" else {})
-    return Lab(subject, call.precise() if wide else call)
+    arguments = mapped(recorded.arguments, as_array)
+    call = Call(arguments, tuple(names), mapped(recorded.static, as_array) if recorded.met.kind == "op" else {})
+    return Trial(subject, call.precise() if wide else call)
 
 

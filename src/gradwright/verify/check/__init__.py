@@ -2,7 +2,7 @@
 
 calls.py     what a subject is called with: `samples`     records.py   what is found
 discover.py  what there is to check                       isolate.py   `check`: in processes of their own
-lab.py       a subject on the bench                       worker.py    such a process
+trial.py     a subject with one sample call               worker.py    such a process
 battery/     the checks                                   table.py, page.py   the report, in a terminal or a browser
 bridge.py    PyTorch's Functions as gradwright's
 """

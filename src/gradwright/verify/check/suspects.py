@@ -13,30 +13,30 @@ from typing import Any
 
 from gradwright.engine.source_line import is_own
 from gradwright.verify.check.discover import Subject
-from gradwright.verify.check.lab import Lab, source
+from gradwright.verify.check.trial import Trial, source
 
 
-def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
+def suspects(trial: Trial, cause: Any, argument: str) -> tuple[int, ...]:
     """The lines of forward or backward that a hypothesis is about.
 
     Those that compute the gradient of the argument whose gradient is wrong; of state, those that name it.
     """
-    if lab.subject.kind in ("op", "custom_op"):
-        return _formula(lab, (cause.argument if cause is not None else "") or argument)
+    if trial.subject.kind in ("op", "custom_op"):
+        return _formula(trial, (cause.argument if cause is not None else "") or argument)
     sentence = cause.sentence if cause is not None else ""
-    if found := named(lab.subject, sentence):
+    if found := named(trial.subject, sentence):
         return found
     if cause is not None and cause.name in ("stale state", "non-determinism", "second derivative"):
         names = [n.rpartition(".")[2] for n in re.findall(r"\b\w+\.\w+", sentence)]
         for part in ("backward", "forward") if names else ():
-            if found := lab.lines(part, "|".join(rf"\b{n}\b" for n in names)):
+            if found := trial.lines(part, "|".join(rf"\b{n}\b" for n in names)):
                 return found
     if cause is not None and cause.name == "changed input":
-        return lab.lines("forward", r"\w_\(|\[[^]]*\]\s*[-+*/@]?=[^=]|[-+*/@|&]=|\.data\b|\.array\b|out=")
+        return trial.lines("forward", r"\w_\(|\[[^]]*\]\s*[-+*/@]?=[^=]|[-+*/@|&]=|\.data\b|\.array\b|out=")
     name = (cause.argument if cause is not None else "") or argument
-    labels = [n.partition("[")[0] for n in lab.call.names]
+    labels = [n.partition("[")[0] for n in trial.call.names]
     position = labels.index(name.partition("[")[0]) if name.partition("[")[0] in labels else None
-    return gradient(lab, position)
+    return gradient(trial, position)
 
 
 def named(subject: Subject, text: str) -> tuple[int, ...]:
@@ -48,11 +48,11 @@ def named(subject: Subject, text: str) -> tuple[int, ...]:
     return (line,) if line else ()
 
 
-def gradient(lab: Lab, position: int | None) -> tuple[int, ...]:
+def gradient(trial: Trial, position: int | None) -> tuple[int, ...]:
     """The lines of backward that compute the gradient of argument number ``position``; of all, if that is None."""
-    if lab.subject.kind in ("op", "custom_op"):
-        return _formula(lab, lab.call.names[position]) if position is not None else ()
-    return returned(lab.subject, position)
+    if trial.subject.kind in ("op", "custom_op"):
+        return _formula(trial, trial.call.names[position]) if position is not None else ()
+    return returned(trial.subject, position)
 
 
 def returned(subject: Subject, position: int | None) -> tuple[int, ...]:
@@ -109,16 +109,16 @@ def _backward(subject: Subject) -> tuple[Any, ast.Module | None, int]:
     return backward, tree, body[0][0] - 1 if body else 0
 
 
-def _formula(lab: Lab, argument: str) -> tuple[int, ...]:
+def _formula(trial: Trial, argument: str) -> tuple[int, ...]:
     """Where the derivative that an Op or a custom_op declares for an argument is written."""
-    function, name = lab.subject.function, argument.partition("[")[0]
+    function, name = trial.subject.function, argument.partition("[")[0]
     if function is not None:
         fn = function._formula(name)
     else:
-        rule = lab.subject.target.rules.get(name)
+        rule = trial.subject.target.rules.get(name)
         fn = rule and rule.fn
     code = getattr(fn, "__code__", None)
-    return (code.co_firstlineno,) if code is not None and code.co_filename == lab.subject.file else ()
+    return (code.co_firstlineno,) if code is not None and code.co_filename == trial.subject.file else ()
 
 
 def _made(tree: ast.Module, value: ast.expr) -> set[int]:

@@ -132,8 +132,8 @@ def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     return None
 
 
-def circumstance(r: Residual, c: Context) -> Hypothesis | None:
-    """Backward is right as it is usually run, and wrong in other circumstances."""
+def condition(r: Residual, c: Context) -> Hypothesis | None:
+    """Backward is right as it is usually run, and wrong in other conditions."""
     fault = c.probes.fault
     return None if fault is None else Hypothesis(fault.name, fault.sentence, 1.0, fault.mend)
 

@@ -15,7 +15,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
-from gradwright.verify.circumstances import Circumstances, Visit
+from gradwright.verify.conditions import Conditions, Visit
 from gradwright.verify.diagnosis.behaviour import overlap, telling
 from gradwright.verify.diagnosis.case import Case, leaf
 from gradwright.verify.diagnosis.context import Context
@@ -214,7 +214,7 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget
     context = Context(case, residuals, probes, order, first)
     verdict = judge(context)
     if around and verdict is Verdict.VERIFIED:
-        fault = Circumstances(Visit(case.func, case.inputs), case, leftover(case), telling(context)).fault()
+        fault = Conditions(Visit(case.func, case.inputs), case, leftover(case), telling(context)).fault()
         if fault is not None:
             context = replace(context, probes=replace(probes, fault=fault))
             verdict = Verdict.WRONG

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradwright.verify.circumstances import REFUSED
+from gradwright.verify.conditions import REFUSED
 from gradwright.verify.diagnosis import absence, behaviour, layout, scaling, second
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.context import Context
@@ -25,7 +25,7 @@ from gradwright.verify.diagnosis.residual import Residual
 Fit = Callable[[Residual, Context], Hypothesis | None]
 SMALL = "small error"
 TABLE: tuple[Fit, ...] = (
-    behaviour.overlap, behaviour.writes, behaviour.circumstance, behaviour.disowned, behaviour.stale, behaviour.random,
+    behaviour.overlap, behaviour.writes, behaviour.condition, behaviour.disowned, behaviour.stale, behaviour.random,
     absence.clipped, behaviour.cotangent, second.frozen, absence.not_a_number, layout.triangle, layout.missing_sum,
     layout.converted, absence.zero, absence.surrogate, scaling.sign, layout.swapped, layout.conjugate, scaling.factor,
     scaling.part, layout.exchanged, layout.transpose, layout.flipped, absence.region, scaling.missing_factor,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.verify.circumstances import REFUSED, Fault
+from gradwright.verify.conditions import REFUSED, Fault
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.random_sums import (
     along,

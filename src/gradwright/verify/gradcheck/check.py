@@ -14,7 +14,7 @@ from gradwright.base.errors import CutError, GradcheckError, GradientWarning, St
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
-from gradwright.verify.circumstances import Circumstances, Visit
+from gradwright.verify.conditions import Conditions, Visit
 from gradwright.verify.diagnosis import diagnose
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
 from gradwright.verify.gradcheck.forward import check_batched_backward, check_batched_forward
@@ -249,10 +249,10 @@ def _compare_backward(subject: Subject, settings: Settings, visit: Visit, picked
     check_zero(subject, settings)
     if settings.undefined and len(subject.outputs) > 1:
         check_undefined(subject)
-    circumstances = Circumstances(visit, subject, settings.atol + settings.nondet_tol, settings.rtol)
+    conditions = Conditions(visit, subject, settings.atol + settings.nondet_tol, settings.rtol)
     if backward is not None:
-        check_linear(subject, backward, circumstances, settings)
-    if (fault := circumstances.fault()) is not None:
+        check_linear(subject, backward, conditions, settings)
+    if (fault := conditions.fault()) is not None:
         raise GradcheckError(f"{fault.sentence[0].upper()}{fault.sentence[1:]}. Mend: {fault.mend}.")
 
 

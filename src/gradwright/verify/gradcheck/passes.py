@@ -13,7 +13,7 @@ from gradwright.engine.backward import walk
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.function.contract.surrogate import reasons
-from gradwright.verify.circumstances import Circumstances
+from gradwright.verify.conditions import Conditions
 from gradwright.verify.gradcheck.settings import Settings
 from gradwright.verify.numeric.draws import draw
 from gradwright.verify.numeric.jacobian import Backward, Matrix, Subject, analytical, as_coordinates, pullback
@@ -75,7 +75,7 @@ def _same_rows(subject: Subject, output: int, found: Backward, settings: Setting
                          f"The tolerance for nondeterminism was {settings.nondet_tol}.")
 
 
-def check_linear(subject: Subject, found: Sequence[Backward], tried: Circumstances, settings: Settings) -> None:
+def check_linear(subject: Subject, found: Sequence[Backward], tried: Conditions, settings: Settings) -> None:
     """Backward must be linear in its cotangents: of dense ones it makes the sum of what it makes of their entries.
 
     The rows of the Jacobians are cotangents of a single 1, of which clipping, say, changes nothing.

@@ -8,7 +8,7 @@ import pytest
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.behaviour import deterministic, independent_calls, inputs_unchanged, runs, state
 from gradwright.verify.check.battery.findings import broken
-from tests.verify.check.functions import Double, lab, x
+from tests.verify.check.functions import Double, trial, x
 
 
 class Counts(Double):
@@ -73,7 +73,7 @@ class Dirty(Double):
 @pytest.mark.parametrize("check", [runs, inputs_unchanged, deterministic, independent_calls])
 @pytest.mark.parametrize("function", [Double, Seeded])
 def test_right(check, function):
-    assert check(lab(function, x)).outcome == "PASS"
+    assert check(trial(function, x)).outcome == "PASS"
 
 
 @pytest.mark.parametrize(("check", "function", "cause"), [
@@ -81,24 +81,24 @@ def test_right(check, function):
     (independent_calls, ChangesCtx, "stale state"),
 ])  # fmt: skip
 def test_wrong(check, function, cause):
-    finding = check(lab(function, x))
+    finding = check(trial(function, x))
     assert (finding.outcome, finding.cause) == ("FAIL", cause)
 
 
 def test_state_is_named():
-    assert list(state(lab(Counts, x))) == ["Counts.calls"]
-    assert "Counts.calls" in deterministic(lab(Counts, x)).sentence
+    assert list(state(trial(Counts, x))) == ["Counts.calls"]
+    assert "Counts.calls" in deterministic(trial(Counts, x)).sentence
 
 
 def test_what_gradwright_warns_of_is_passed_on():
-    finding = runs(lab(Warns, x[:1]))
+    finding = runs(trial(Warns, x[:1]))
     assert (finding.outcome, finding.cause) == ("ADVICE", "warning")
 
 
 def test_a_declared_change_is_allowed():
-    bench = lab(Dirty, x)
-    bench.cloned = True
-    assert inputs_unchanged(bench).outcome == "PASS"
+    one = trial(Dirty, x)
+    one.cloned = True
+    assert inputs_unchanged(one).outcome == "PASS"
 
 
 def test_an_undeclared_one_is_told_by_the_engine():
@@ -108,11 +108,11 @@ def test_an_undeclared_one_is_told_by_the_engine():
             x.mul_(2)
             return x * 1
 
-    bench = lab(Writes, x)
+    one = trial(Writes, x)
     attempt = Attempt()
     with attempt:
-        runs(bench)
-    finding = broken(attempt, bench)
+        runs(one)
+    finding = broken(attempt, one)
     assert (finding.check, finding.cause) == ("inputs unchanged", "changed input")
 
 
@@ -132,8 +132,8 @@ def test_an_undeclared_one_in_pytorch(torch):
         def forward(ctx, x):
             return x * 2
 
-    assert inputs_unchanged(lab(Writes, x)).cause == "changed input"
-    assert inputs_unchanged(lab(Cotangent, x)).cause == "changed grad_output"
+    assert inputs_unchanged(trial(Writes, x)).cause == "changed input"
+    assert inputs_unchanged(trial(Cotangent, x)).cause == "changed grad_output"
 
 
 
@@ -149,7 +149,7 @@ def test_a_second_pass_that_fails_is_named():
         def backward(ctx, g):
             return g * ctx.held.pop()
 
-    finding = runs(lab(Frees, x))
+    finding = runs(trial(Frees, x))
     assert (finding.outcome, finding.cause) == ("ADVICE", "IndexError")  # a single pass is right
     assert finding.sentence.startswith("a second backward pass over the same graph (retain_graph=True) raises Index")
     assert "do not pop" in finding.mend
@@ -165,12 +165,12 @@ def test_random_numbers_in_backward(T):
         def backward(ctx, g):
             return g * (T.rand(g.shape) > 0.4)
 
-    finding = deterministic(lab(Dropout, np.ones(9)))
+    finding = deterministic(trial(Dropout, np.ones(9)))
     assert (finding.outcome, finding.cause) == ("FAIL", "non-determinism")
     assert finding.sentence.startswith("backward draws random numbers")
 
 
 def test_what_backward_raises_elsewhere_is_advice():
-    it = lab(Double, x)
+    it = trial(Double, x)
     it.doubt = "with b, which forward takes, backward raised ValueError: no"
     assert (runs(it).outcome, runs(it).cause, runs(it).sentence) == ("ADVICE", "backward raises", it.doubt)

@@ -5,7 +5,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.verify.check.battery.contract import dtype, needs_input_grad, shapes, undefined_gradients
-from tests.verify.check.functions import Double, Product, lab, x
+from tests.verify.check.functions import Double, Product, trial, x
 
 pytestmark = pytest.mark.filterwarnings("ignore::gradwright.GradientWarning")
 
@@ -84,36 +84,36 @@ class Cancels(Double):
 
 
 def test_needs_input_grad():
-    assert needs_input_grad(lab(Product, x, x + 3)).outcome == "PASS"
-    assert needs_input_grad(lab(Passes, x, x + 3)).outcome == "PASS"
-    assert needs_input_grad(lab(Double, x)).outcome == "PASS"
+    assert needs_input_grad(trial(Product, x, x + 3)).outcome == "PASS"
+    assert needs_input_grad(trial(Passes, x, x + 3)).outcome == "PASS"
+    assert needs_input_grad(trial(Double, x)).outcome == "PASS"
 
 
 def test_wasted_work_is_advice():
-    finding = needs_input_grad(lab(Wasteful, x, x + 3))
+    finding = needs_input_grad(trial(Wasteful, x, x + 3))
     assert (finding.outcome, finding.cause) == ("ADVICE", "wasted work")
     assert "`a` and `b`" in finding.sentence
 
 
 def test_needs_input_grad_dishonoured():
     for function in (Depends, Fails):
-        finding = needs_input_grad(lab(function, x, x + 3))
+        finding = needs_input_grad(trial(function, x, x + 3))
         assert (finding.outcome, finding.cause) == ("FAIL", "needs_input_grad")
 
 
 def test_undefined_gradients():
-    assert undefined_gradients(lab(Double, x)).outcome == "PASS"
-    finding = undefined_gradients(lab(Two, x))
+    assert undefined_gradients(trial(Double, x)).outcome == "PASS"
+    finding = undefined_gradients(trial(Two, x))
     assert (finding.outcome, finding.cause) == ("FAIL", "undefined gradient")
     assert "only output 1" in finding.sentence
 
 
 def test_dtype():
-    assert dtype(lab(Double, x)).outcome == "PASS"
-    assert dtype(lab(Wide, x)).cause == "gradient dtype"
-    assert dtype(lab(Widens, x)).cause == "gradient dtype"
-    assert dtype(lab(Cancels, x)).cause == "precision"
-    assert dtype(lab(Double, x + 1j)).outcome == "PASS"
+    assert dtype(trial(Double, x)).outcome == "PASS"
+    assert dtype(trial(Wide, x)).cause == "gradient dtype"
+    assert dtype(trial(Widens, x)).cause == "gradient dtype"
+    assert dtype(trial(Cancels, x)).cause == "precision"
+    assert dtype(trial(Double, x + 1j)).outcome == "PASS"
 
 
 def test_an_operation_in_cpp_may_be_for_float64_alone():
@@ -124,9 +124,9 @@ def test_an_operation_in_cpp_may_be_for_float64_alone():
                 raise RuntimeError("expected scalar type Double but found Float")
             return x * 2
 
-    assert dtype(lab(Narrow, x)).outcome == "FAIL"
+    assert dtype(trial(Narrow, x)).outcome == "FAIL"
     Narrow.__gradwright_place__ = "a.cpp", 1
-    assert dtype(lab(Narrow, x)).outcome == "SKIPPED"
+    assert dtype(trial(Narrow, x)).outcome == "SKIPPED"
 
 
 def test_shapes():
@@ -139,8 +139,8 @@ def test_shapes():
         def backward(ctx, g):
             return g, g
 
-    assert shapes(lab(Unsummed, x, x)).outcome == "PASS"
-    finding = shapes(lab(Unsummed, np.ones((2, 3)), x))
+    assert shapes(trial(Unsummed, x, x)).outcome == "PASS"
+    finding = shapes(trial(Unsummed, np.ones((2, 3)), x))
     assert (finding.cause, "(2, 3) for `b` of shape (3,)" in finding.sentence) == ("gradient shape", True)
 
 
@@ -155,5 +155,5 @@ def test_a_mask_that_is_drawn_is_another_in_float32():
         def backward(ctx, g):
             return g * ctx.mask
 
-    finding = dtype(lab(Dropout, np.linspace(1, 2, 50)))
+    finding = dtype(trial(Dropout, np.linspace(1, 2, 50)))
     assert (finding.outcome, finding.sentence[:6]) == ("PASS", "random")

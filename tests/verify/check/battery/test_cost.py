@@ -3,7 +3,7 @@
 import time
 
 from gradwright.verify.check.battery.cost import cost
-from tests.verify.check.functions import Double, lab, x
+from tests.verify.check.functions import Double, trial, x
 
 
 class Slow(Double):
@@ -14,7 +14,7 @@ class Slow(Double):
 
 
 def test_cost():
-    assert cost(lab(Double, x)).outcome == "PASS"
-    finding = cost(lab(Slow, x))
+    assert cost(trial(Double, x)).outcome == "PASS"
+    finding = cost(trial(Slow, x))
     assert (finding.outcome, finding.cause) == ("ADVICE", "cost")
     assert "finite differences" in finding.sentence

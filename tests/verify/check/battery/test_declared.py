@@ -3,7 +3,7 @@
 import pytest
 
 from gradwright.verify.check.battery.declared import forward_mode, vmap
-from tests.verify.check.functions import Double, lab, x
+from tests.verify.check.functions import Double, trial, x
 
 
 def moving(T, rule):
@@ -24,7 +24,7 @@ def moving(T, rule):
         def jvp(ctx, a_t, _, b_t):
             return rule(ctx, *ctx.saved_tensors, a_t, b_t)
 
-    return lab(F, x, 2.0, x + 3)
+    return trial(F, x, 2.0, x + 3)
 
 
 def test_right(T):
@@ -51,8 +51,8 @@ def test_errors_that_differences_do_not_see_show_between_jvp_and_backward(T, siz
 
 
 def test_none_declared():
-    assert forward_mode(lab(Double, x)).outcome == "SKIPPED"
-    assert vmap(lab(Double, x)).outcome == "SKIPPED"
+    assert forward_mode(trial(Double, x)).outcome == "SKIPPED"
+    assert vmap(trial(Double, x)).outcome == "SKIPPED"
 
 
 def test_a_right_one_beside_a_wrong_backward():
@@ -65,7 +65,7 @@ def test_a_right_one_beside_a_wrong_backward():
         def jvp(ctx, dx):
             return dx * 3
 
-    assert "backward, which is wrong" in forward_mode(lab(F, x)).sentence
+    assert "backward, which is wrong" in forward_mode(trial(F, x)).sentence
 
 
 def batching(T, rule=None, generated=False):
@@ -86,7 +86,7 @@ def batching(T, rule=None, generated=False):
 
     if rule is not None:
         F.vmap = staticmethod(lambda info, in_dims, x, n: rule(F, in_dims, x, n))
-    return lab(F, x, 2.0)
+    return trial(F, x, 2.0)
 
 
 def test_vmap(T):

@@ -1,4 +1,4 @@
-"""Digits lost, of subjects on the bench: of functions of one tensor, and of no others."""
+"""Digits lost, of functions of one tensor, and of no others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import gradwright as gw
 from gradwright.verify.check.battery.digits import digits
 from gradwright.verify.check.battery.run import examine
 from gradwright.verify.check.discover import subject_of
-from tests.verify.check.functions import Double, Product, lab, x
+from tests.verify.check.functions import Double, Product, trial, x
 
 
 class Less(gw.autograd.Function):
@@ -26,7 +26,7 @@ class Less(gw.autograd.Function):
 
 
 def test_what_loses_digits_is_told_of():
-    found = digits(lab(Less, np.array([-1.0, 0.0, 1.0])))
+    found = digits(trial(Less, np.array([-1.0, 0.0, 1.0])))
     assert "digits near" in found["said"]
     assert found["sample"]
 
@@ -42,5 +42,5 @@ def test_a_right_function_has_them_in_its_record():
 
 
 def test_of_others_nothing_is_said():
-    assert digits(lab(Product, x, x + 3)) is None
-    assert digits(lab(Double, np.array([1.0]))) is None
+    assert digits(trial(Product, x, x + 3)) is None
+    assert digits(trial(Double, np.array([1.0]))) is None

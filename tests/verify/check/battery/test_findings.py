@@ -5,7 +5,7 @@ import pytest
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import RULES, broken
 from gradwright.verify.check.battery.run import CHECKS
-from tests.verify.check.functions import lab, x
+from tests.verify.check.functions import trial, x
 
 
 def body(T, what):
@@ -31,11 +31,11 @@ def body(T, what):
     ("number", "gradient of a number"), ("dirty", "mark_dirty"), ("none", "not implemented"),
 ])  # fmt: skip
 def test_broken_rules(T, what, cause):
-    bench = lab(body(T, what), x, 2.0 if what == "number" else x)
+    one = trial(body(T, what), x, 2.0 if what == "number" else x)
     attempt = Attempt()
     with attempt:
-        bench.backward(bench.run())
-    finding = broken(attempt, bench)
+        one.backward(one.run())
+    finding = broken(attempt, one)
     assert finding is not None, attempt.said()
     assert finding.cause == cause
     assert finding.mend

@@ -3,7 +3,7 @@
 import pytest
 
 import gradwright as gw
-from gradwright.verify.check.battery.inputs import given, labs
+from gradwright.verify.check.battery.inputs import given, trials
 from gradwright.verify.check.calls import samples
 from gradwright.verify.check.discover import subject_of
 
@@ -12,7 +12,7 @@ x = gw.tensor([0.3, -1.2])
 
 def called(f, **kwargs):
     stages = []
-    found = labs(subject_of(f, **kwargs), stages.append)
+    found = trials(subject_of(f, **kwargs), stages.append)
     assert stages[:1] == ["samples"]
     return found
 
@@ -31,12 +31,13 @@ class Ridge(gw.autograd.Function):
 
 def test_samples_are_taken_in_float64():
     found, problem, made_up = called(Ridge, samples=[(x, x)])
-    assert ([str(lab.call) for lab in found], problem, made_up) == (["x: float64 (2,), lam: float64 (2,)"], None, False)
+    assert [str(trial.call) for trial in found] == ["x: float64 (2,), lam: float64 (2,)"]
+    assert (problem, made_up) == (None, False)
 
 
 def test_without_samples_the_use_of_an_argument_says_what_it_is():
-    (lab, larger), problem, made_up = called(Ridge)
-    assert (str(lab.call), problem, made_up) == ("x: float64 (5,), lam: float64 (5,)", None, True)
+    (trial, larger), problem, made_up = called(Ridge)
+    assert (str(trial.call), problem, made_up) == ("x: float64 (5,), lam: float64 (5,)", None, True)
     assert str(larger.call) == "x: float64 (3, 4), lam: float64 (3, 4)"
 
 
@@ -59,10 +60,10 @@ def test_what_is_wrong_with_any_inputs_is_not_guessed_away():
             return slopes
 
     for f in (Writes, WritesLater):
-        (lab,), problem, made_up = called(f)
-        assert (str(lab.call), problem, made_up) == ("x: float64 (5,), lam: float64 ()", None, True)
+        (trial,), problem, made_up = called(f)
+        assert (str(trial.call), problem, made_up) == ("x: float64 (5,), lam: float64 ()", None, True)
         with pytest.raises(RuntimeError, match="changed its grad_output in place"):
-            lab.gradients()
+            trial.gradients()
 
 
 def test_a_larger_guess_has_to_do_without_any_doubt():
@@ -82,10 +83,10 @@ def test_a_larger_guess_has_to_do_without_any_doubt():
         def backward(ctx, g):
             return g, g
 
-    assert [str(lab.call) for lab in called(Bias)[0]] == [
+    assert [str(trial.call) for trial in called(Bias)[0]] == [
         "x: float64 (5,), bias: float64 (5,)", "x: float64 (3, 4), bias: float64 (4,)"
     ]  # fmt: skip
-    assert [str(lab.call) for lab in called(Broadcasts)[0]] == ["x: float64 (5,), bias: float64 (5,)"]
+    assert [str(trial.call) for trial in called(Broadcasts)[0]] == ["x: float64 (5,), bias: float64 (5,)"]
 
 
 def test_the_larger_guess_has_other_numbers_where_the_first_are_neutral():
@@ -94,7 +95,7 @@ def test_the_larger_guess_has_other_numbers_where_the_first_are_neutral():
         return gw.from_numpy(x.numpy() * beta)
 
     softplus.vjp(x=lambda xp, g: g)
-    assert [lab.call.arguments[1] for lab in called(softplus)[0]] == [1.0, 0.7]
+    assert [trial.call.arguments[1] for trial in called(softplus)[0]] == [1.0, 0.7]
 
 
 def test_a_custom_op_is_read_by_its_formulas():
@@ -103,9 +104,10 @@ def test_a_custom_op_is_read_by_its_formulas():
         return gw.from_numpy(x.numpy() * lam * n)
 
     scaled.vjp(x=lambda xp, g, lam, n: g * lam * n, lam=None)
-    (lab, *_), problem, _ = called(scaled)
+    (trial, *_), problem, _ = called(scaled)
     assert problem is None
-    assert str(lab.call).startswith("x: float64 (5,), lam: 0.7, more: ('float64 (5,)', 'float64 (5,)'), n: 2, rest: {}")
+    line = "x: float64 (5,), lam: 0.7, more: ('float64 (5,)', 'float64 (5,)'), n: 2, rest: {}"
+    assert str(trial.call).startswith(line)
 
 
 @pytest.mark.parametrize(("declared", "says"), [
@@ -172,8 +174,8 @@ def test_a_slip_of_the_pen_in_backward_is_not_guessed_away():
 
     (_, larger), problem, _ = called(Slip)
     assert (str(larger.call), problem) == ("x: float64 (3, 4)", None)
-    (lab,), problem, _ = called(Always)
-    assert (str(lab.call), problem) == ("x: float64 (5,)", None)
+    (trial,), problem, _ = called(Always)
+    assert (str(trial.call), problem) == ("x: float64 (5,)", None)
 
 
 def test_what_backward_raises_of_inputs_that_forward_takes_is_told():
@@ -190,10 +192,10 @@ def test_what_backward_raises_of_inputs_that_forward_takes_is_told():
                 raise ValueError("for vectors only")
             return g * b.expand(a.shape), g * (a.sum(0) if a.dim() > 1 else a)
 
-    (lab, *_), problem, _ = called(Outer)
+    (trial, *_), problem, _ = called(Outer)
     assert problem is None
-    assert "which forward takes, backward raised ValueError: for vectors only at line " in lab.doubt
-    assert "b: float64 (4, 2)" in lab.doubt or "b: float64 (4, 3)" in lab.doubt
+    assert "which forward takes, backward raised ValueError: for vectors only at line " in trial.doubt
+    assert "b: float64 (4, 2)" in trial.doubt or "b: float64 (4, 3)" in trial.doubt
     assert called(Ridge)[0][0].doubt == ""
 
 
@@ -211,9 +213,9 @@ def test_a_matrix_and_a_vector_are_guessed():
             u = gw.linalg.solve(A.t(), g)
             return -gw.outer(u, y), u
 
-    (lab, *_), problem, _ = called(Solve)
-    assert (str(lab.call), problem) == ("A: float64 (3, 3), b: float64 (3,)", None)
-    assert "A: float64 (3, 3), b: float64 (3, 3), which forward takes" in lab.doubt
+    (trial, *_), problem, _ = called(Solve)
+    assert (str(trial.call), problem) == ("A: float64 (3, 3), b: float64 (3,)", None)
+    assert "A: float64 (3, 3), b: float64 (3, 3), which forward takes" in trial.doubt
 
 
 def test_a_guess_that_gives_nothing_but_zeros_is_the_last():
@@ -236,5 +238,5 @@ def test_a_guess_that_gives_nothing_but_zeros_is_the_last():
             ctx.save_for_backward(0 * x)
             return 0 * x
 
-    assert [lab.call.arguments[1] for lab in called(Dropout)[0]] == [0.4, 0.4]
-    assert [str(lab.call) for lab in called(Nothing)[0]] == ["x: float64 (5,), p: 2"]
+    assert [trial.call.arguments[1] for trial in called(Dropout)[0]] == [0.4, 0.4]
+    assert [str(trial.call) for trial in called(Nothing)[0]] == ["x: float64 (5,), p: 2"]

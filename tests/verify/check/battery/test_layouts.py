@@ -5,7 +5,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.verify.check.battery.layouts import layouts, strides
-from tests.verify.check.functions import Double, lab
+from tests.verify.check.functions import Double, trial
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3), (1, 4), (2, 3, 4)])
@@ -43,7 +43,7 @@ def test_wrong_for_a_cotangent(cause):
         def backward(ctx, g):
             return SLOPES[cause](g)
 
-    finding = strides(lab(F, np.arange(1.0, 7).reshape(2, 3)))
+    finding = strides(trial(F, np.arange(1.0, 7).reshape(2, 3)))
     assert (finding.outcome, finding.cause) == ("FAIL", cause)
 
 
@@ -53,7 +53,7 @@ def test_wrong_for_an_input():
         def forward(ctx, x):
             return gw.from_numpy(x.detach().numpy().ravel("K").reshape(x.shape) * 2)
 
-    finding = strides(lab(F, np.arange(1.0, 7).reshape(2, 3)))
+    finding = strides(trial(F, np.arange(1.0, 7).reshape(2, 3)))
     assert (finding.outcome, finding.cause) == ("FAIL", "transposed input")
 
 
@@ -64,11 +64,11 @@ def test_an_error_counts():
             assert g.is_contiguous()
             return g * 2
 
-    finding = strides(lab(F, np.arange(1.0, 7).reshape(2, 3)))
+    finding = strides(trial(F, np.arange(1.0, 7).reshape(2, 3)))
     assert finding.cause == "stride-0 cotangent"
     assert "AssertionError" in finding.sentence
 
 
 def test_right():
-    assert strides(lab(Double, np.arange(1.0, 7).reshape(2, 3))).outcome == "PASS"
-    assert strides(lab(Double, np.array(1.5))).outcome == "PASS"
+    assert strides(trial(Double, np.arange(1.0, 7).reshape(2, 3))).outcome == "PASS"
+    assert strides(trial(Double, np.array(1.5))).outcome == "PASS"

@@ -6,7 +6,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.verify.check.battery.memory import captured_tensors, no_leak
-from tests.verify.check.functions import Double, lab, x
+from tests.verify.check.functions import Double, trial, x
 
 gain = gw.tensor(2.0, requires_grad=True)
 constant = gw.tensor(2.0)
@@ -54,12 +54,12 @@ class Constant(Double):
 
 
 def test_no_leak():
-    assert no_leak(lab(Double, x)).outcome == "PASS"
+    assert no_leak(trial(Double, x)).outcome == "PASS"
     assert gc.isenabled()
 
 
 def test_held_from_outside():
-    finding = no_leak(lab(Keeps, x))
+    finding = no_leak(trial(Keeps, x))
     kept.clear()
     assert (finding.outcome, finding.cause) == ("FAIL", "leak")
     assert "something outside holds them" in finding.sentence
@@ -78,7 +78,7 @@ def test_a_cycle(T):
         def backward(ctx, g):
             return g * 2
 
-    finding = no_leak(lab(Cycle, x))
+    finding = no_leak(trial(Cycle, x))
     assert (finding.outcome, finding.cause) == ("FAIL", "leak")
 
 
@@ -86,7 +86,7 @@ def test_a_cycle(T):
     (FromGlobal, "`gain`"), (FromClass, "`Holder.gain`"), (ThroughAHelper, "gain"),
 ])  # fmt: skip
 def test_captured(function, name):
-    finding = captured_tensors(lab(function, x))
+    finding = captured_tensors(trial(function, x))
     assert (finding.outcome, finding.cause) == ("FAIL", "captured tensor")
     assert name in finding.sentence
 
@@ -99,9 +99,9 @@ def test_captured_in_a_closure(T):
         def forward(ctx, x):
             return x * weight
 
-    assert "`weight`" in captured_tensors(lab(F, x)).sentence
+    assert "`weight`" in captured_tensors(trial(F, x)).sentence
 
 
 @pytest.mark.parametrize("function", [Double, Constant])
 def test_not_captured(function):
-    assert captured_tensors(lab(function, x)).outcome == "PASS"
+    assert captured_tensors(trial(function, x)).outcome == "PASS"

@@ -5,17 +5,17 @@ from gradwright.op import A, Sample, op
 
 import gradwright as gw
 from gradwright.verify.check.battery.orders import first_order, second_order, witness
-from tests.verify.check.functions import Double, Halved, Product, lab, x
+from tests.verify.check.functions import Double, Halved, Product, trial, x
 
 
 def test_right():
     for check in (first_order, second_order):
-        finding, diagnosis = check(lab(Product, x, x + 3))
+        finding, diagnosis = check(trial(Product, x, x + 3))
         assert (finding.outcome, diagnosis.verdict) == ("PASS", "VERIFIED")
 
 
 def test_wrong():
-    finding, diagnosis = first_order(lab(Halved, x))
+    finding, diagnosis = first_order(trial(Halved, x))
     assert (finding.outcome, finding.cause, diagnosis.name) == ("FAIL", "factor", "Halved")
     assert "is 2 ± " in finding.sentence
     assert "and backward gives 1" in finding.sentence
@@ -23,7 +23,7 @@ def test_wrong():
 
 
 def test_no_second_order_before_the_first_is_right():
-    finding, diagnosis = second_order(lab(Halved, x))
+    finding, diagnosis = second_order(trial(Halved, x))
     assert (finding.outcome, diagnosis) == ("SKIPPED", None)
 
 
@@ -40,8 +40,8 @@ def test_declared_once_differentiable(T):
             (x,) = ctx.saved_tensors
             return g * x.cos()
 
-    assert first_order(lab(Sine, x))[0].outcome == "PASS"
-    assert second_order(lab(Sine, x))[0].sentence == "declared once_differentiable"
+    assert first_order(trial(Sine, x))[0].outcome == "PASS"
+    assert second_order(trial(Sine, x))[0].sentence == "declared once_differentiable"
 
 
 def test_a_second_derivative_that_is_refused_is_no_fault():
@@ -54,8 +54,8 @@ def test_a_second_derivative_that_is_refused_is_no_fault():
         return gw.from_numpy(np.sin(x.numpy()))
 
     sine.vjp(x=lambda xp, g, x: g * cosine(x))  # which has no derivative
-    assert first_order(lab(sine, x))[0].outcome == "PASS"
-    finding, _ = second_order(lab(sine, x))
+    assert first_order(trial(sine, x))[0].outcome == "PASS"
+    finding, _ = second_order(trial(sine, x))
     assert finding.outcome == "SKIPPED"
     assert "there is none: cosine(): the derivative for 'x' is not implemented" in finding.sentence
 
@@ -72,7 +72,7 @@ def test_a_kink_is_neither(T):
             (x,) = ctx.saved_tensors
             return g * (x > 0)
 
-    finding, _ = first_order(lab(Relu, np.array([0.0, 1.5])))
+    finding, _ = first_order(trial(Relu, np.array([0.0, 1.5])))
     assert (finding.outcome, finding.cause) == ("INCONCLUSIVE", "kink")
 
 
@@ -84,7 +84,7 @@ def test_the_line_of_an_ops_derivative():
     double.vjp(
         x=lambda xp, g: g  # the line
     )
-    (line,) = first_order(lab(double, x))[0].lines
+    (line,) = first_order(trial(double, x))[0].lines
     with open(__file__) as file:
         assert file.read().splitlines()[line - 1].endswith("# the line")
 
@@ -100,11 +100,11 @@ def test_intermediates_of_forward_are_no_constants():
         def backward(ctx, g):
             return g * (ctx.up + ctx.down) / 2
 
-    assert second_order(lab(Sinh, x))[0].outcome == "PASS"
+    assert second_order(trial(Sinh, x))[0].outcome == "PASS"
 
 
 def test_double_is_right():
-    assert first_order(lab(Double, x))[0].outcome == "PASS"
+    assert first_order(trial(Double, x))[0].outcome == "PASS"
 
 
 def test_the_second_witness_sees_what_differences_do_not():
@@ -113,8 +113,8 @@ def test_the_second_witness_sees_what_differences_do_not():
         def backward(ctx, g):
             return g * (2.0 + 1e-9)
 
-    assert first_order(lab(Near, x))[0].outcome == "PASS"
-    found = witness(lab(Near, x))
+    assert first_order(trial(Near, x))[0].outcome == "PASS"
+    found = witness(trial(Near, x))
     assert (found.outcome, found.cause) == ("FAIL", "small error")
     assert "off from the engine's by 5e-10" in found.sentence
-    assert witness(lab(Double, x)).outcome == "PASS"
+    assert witness(trial(Double, x)).outcome == "PASS"

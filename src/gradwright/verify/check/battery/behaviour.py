@@ -10,24 +10,24 @@ import numpy as np
 from gradwright.base.errors import GradientWarning
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import advised, error, failed, passed, skipped
-from gradwright.verify.check.lab import Lab, Run, close
 from gradwright.verify.check.records import Finding, Outcome
+from gradwright.verify.check.trial import Run, Trial, close
 from gradwright.verify.numeric.streams import Streams, kept_between_calls
 
 
-def runs(lab: Lab) -> Finding:
+def runs(trial: Trial) -> Finding:
     """Forward and backward run, and return tensors."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GradientWarning)
-        run = lab.run()
+        run = trial.run()
         if run.outputs:
-            lab.backward(run)
+            trial.backward(run)
     again = Attempt()
     with again:
         if run.outputs:
-            lab.backward(run)
+            trial.backward(run)
     if again.error is not None:
-        found = error("runs", again, lab.subject, "a second backward pass over the same graph (retain_graph=True)")
+        found = error("runs", again, trial.subject, "a second backward pass over the same graph (retain_graph=True)")
         mend = "leave on ctx what is there, if there are to be second passes: do not pop, delete or free it in backward"
         return replace(found, outcome=Outcome.ADVICE, mend=mend)
     if not run.values:
@@ -42,166 +42,167 @@ def runs(lab: Lab) -> Finding:
         return advised("warning", str(doubts[0].message), "")
     if not all(np.isfinite(v.detach().numpy()).all() for v in run.outputs):
         return advised("not a number", "the result is nan or inf at the sample inputs", "give other sample inputs")
-    if lab.doubt:
-        return advised("backward raises", lab.doubt, "if such inputs are meant to be given, mend backward; else let "
+    if trial.doubt:
+        return advised("backward raises", trial.doubt, "if such inputs are meant to be given, mend backward; else let "
                        "forward refuse them, or give sample inputs")
     return passed()
 
 
-def inputs_unchanged(lab: Lab) -> Finding:
+def inputs_unchanged(trial: Trial) -> Finding:
     """Neither forward changes its inputs nor backward its grad_outputs, but as declared."""
-    run = lab.run()
-    changed = _changed(lab, run)
-    dirty = _dirty(lab) if changed else set()
+    run = trial.run()
+    changed = _changed(trial, run)
+    dirty = _dirty(trial) if changed else set()
     if undeclared := sorted(changed - dirty):
-        name = lab.call.labels()[undeclared[0]]
+        name = trial.call.labels()[undeclared[0]]
         return failed("changed input", f"forward changes `{name}` in place and does not say so",
                       "work on a clone() of it, or declare the change with ctx.mark_dirty and return it",
-                      written(lab, "forward", name))
+                      written(trial, "forward", name))
     if not run.outputs:
         return passed()
-    cotangents = lab.cotangents(run)
+    cotangents = trial.cotangents(run)
     given = [c.copy() for c in cotangents]
-    lab.backward(run, cotangents)
+    trial.backward(run, cotangents)
     if any(not np.array_equal(c, g, equal_nan=True) for c, g in zip(cotangents, given, strict=True)):
         return failed("changed grad_output", "backward changes its grad_output in place, which other parts of the "
-                      "graph share", "work on grad_output.clone()", written(lab, "backward"))
-    if later := sorted(_changed(lab, run) - changed):
-        return failed("changed input", f"backward changes `{lab.call.labels()[later[0]]}` in place",
-                      "work on a clone() of the saved tensor", written(lab, "backward"))
+                      "graph share", "work on grad_output.clone()", written(trial, "backward"))
+    if later := sorted(_changed(trial, run) - changed):
+        return failed("changed input", f"backward changes `{trial.call.labels()[later[0]]}` in place",
+                      "work on a clone() of the saved tensor", written(trial, "backward"))
     return passed()
 
 
-def _changed(lab: Lab, run: Run) -> set[int]:
+def _changed(trial: Trial, run: Run) -> set[int]:
     """The numbers of the tensors that require grad and hold other values than they were given."""
     return {
         k
-        for k, (t, a) in enumerate(zip(run.passed, lab.call.args, strict=True))
+        for k, (t, a) in enumerate(zip(run.passed, trial.call.args, strict=True))
         if t.requires_grad and not np.array_equal(t.detach().numpy(), a.array, equal_nan=a.array.dtype.kind in "fc")
     }
 
 
-def _dirty(lab: Lab) -> set[int]:
+def _dirty(trial: Trial) -> set[int]:
     """The numbers of the tensors that forward marks as dirty, when it is called by hand."""
-    if lab.subject.function is None or not lab.subject.own_context:
+    if trial.subject.function is None or not trial.subject.own_context:
         return set()
-    arguments, found = lab.call.tensors(lab.T)
-    ctx = lab.T.autograd.function.FunctionCtx()
-    ctx.needs_input_grad = tuple(isinstance(a, lab.T.Tensor) and a.requires_grad for a in arguments)
-    lab.seed()
-    with lab.T.no_grad():
-        lab.subject.function.forward(ctx, *arguments)
+    arguments, found = trial.call.tensors(trial.T)
+    ctx = trial.T.autograd.function.FunctionCtx()
+    ctx.needs_input_grad = tuple(isinstance(a, trial.T.Tensor) and a.requires_grad for a in arguments)
+    trial.seed()
+    with trial.T.no_grad():
+        trial.subject.function.forward(ctx, *arguments)
     marked = getattr(ctx, "dirty_tensors", ())
     return {k for k, t in enumerate(found) if any(t is d for d in marked)}
 
 
-def written(lab: Lab, part: str, name: str = "") -> tuple[int, ...]:
+def written(trial: Trial, part: str, name: str = "") -> tuple[int, ...]:
     """Lines of forward or backward that write in place, as far as can be seen."""
-    return lab.lines(part,
+    return trial.lines(part,
                      rf"\w_\(|\[[^]]*\]\s*[-+*/@]?=[^=]|[-+*/@|&]=|out=|np\.\w+\.at|copyto|{name}\.(data|array)\b")
 
 
-def deterministic(lab: Lab) -> Finding:
+def deterministic(trial: Trial) -> Finding:
     """Two calls with the same inputs give the same, forward and backward."""
-    held = state(lab)
-    first, second = lab.run(), lab.run()
+    held = state(trial)
+    first, second = trial.run(), trial.run()
     if not close(first.arrays, second.arrays):
-        changed = [k for k, v in state(lab).items() if held.get(k) != v]
+        changed = [k for k, v in state(trial).items() if held.get(k) != v]
         if changed:
             return failed("stale state", f"forward gives another result each time, as {', '.join(changed)} changes "
                           "from call to call", "keep nothing between calls; pass it in as an argument",
-                          lab.lines("forward", "|".join(c.rpartition(".")[2] for c in changed)))
+                          trial.lines("forward", "|".join(c.rpartition(".")[2] for c in changed)))
         return failed("non-determinism", "forward gives another result each time it is called with the same inputs, "
                       "whatever is seeded", "draw random numbers with the library's generator, or pass them in",
-                      lab.lines("forward", r"rand|time|urandom|shuffle|choice|noise|normal"))
+                      trial.lines("forward", r"rand|time|urandom|shuffle|choice|noise|normal"))
     if not first.outputs:
         return passed()
     streams = Streams.now()
-    one, again = lab.backward(second), lab.backward(second)
+    one, again = trial.backward(second), trial.backward(second)
     if not close(one, again):
         streams.put_back()
-        if close(one, lab.backward(second)):
+        if close(one, trial.backward(second)):
             return failed("non-determinism", "backward draws random numbers: two passes over the same graph give "
                           "different gradients, and from the same seed they do not",
                           "draw in forward, and keep on ctx what was drawn: backward must use the same",
-                          lab.lines("backward", r"rand|urandom|shuffle|choice|noise|normal|dropout|sample"))
-    one, two = lab.backward(second), lab.backward(lab.run())
+                          trial.lines("backward", r"rand|urandom|shuffle|choice|noise|normal|dropout|sample"))
+    one, two = trial.backward(second), trial.backward(trial.run())
     if not close(one, two):
         return failed("non-determinism", "backward gives another gradient each time it is run",
                       "draw random numbers in forward and keep them on ctx; backward must use the same",
-                      lab.lines("backward", r"rand|time|urandom|shuffle|choice|noise|normal"))
-    if not close(lab.run(seeded=False).arrays, second.arrays):
+                      trial.lines("backward", r"rand|time|urandom|shuffle|choice|noise|normal"))
+    if not close(trial.run(seeded=False).arrays, second.arrays):
         return passed("random, and the same once the generators are seeded: every check seeds them")
     return passed()
 
 
-def independent_calls(lab: Lab) -> Finding:
+def independent_calls(trial: Trial) -> Finding:
     """Calls do not disturb each other: other calls in between, and backward run again, change nothing."""
-    other = lab.other(lab.call.elsewhere())
-    run = lab.run()
+    other = trial.other(trial.call.elsewhere())
+    run = trial.run()
     if not run.outputs:
         return skipped("no output requires grad")
-    alone = lab.backward(run)
+    alone = trial.backward(run)
     there = other.run()
     if there.outputs:
         other.backward(there)
-    mixed, beside = lab.run(), other.run()
+    mixed, beside = trial.run(), other.run()
     if beside.outputs and [o.shape for o in beside.outputs] == [o.shape for o in mixed.outputs]:
-        if not close(lab.backward(mixed), alone):
-            return _disturbed(lab, "after another call of forward, backward gives another gradient")
+        if not close(trial.backward(mixed), alone):
+            return _disturbed(trial, "after another call of forward, backward gives another gradient")
         fresh = other.run()
         if not close(other.backward(beside), other.backward(fresh)):
-            return _disturbed(lab, "with another call's backward before it, backward gives another gradient")
-    if not close(lab.backward(mixed), alone):
+            return _disturbed(trial, "with another call's backward before it, backward gives another gradient")
+    if not close(trial.backward(mixed), alone):
         return failed(
             "stale state",
             "a second backward pass over the same graph gives another gradient: backward changes what is on ctx",
             "do not write to ctx, or to what is on it, in backward",
-            lab.lines("backward", r"ctx\.\w+\s*([-+*/@]?=[^=]|\.(append|pop|add_|mul_|clear))")
-            or written(lab, "backward"),
+            trial.lines("backward", r"ctx\.\w+\s*([-+*/@]?=[^=]|\.(append|pop|add_|mul_|clear))")
+            or written(trial, "backward"),
         )
-    if not close(lab.run().arrays, run.arrays):
-        return _disturbed(lab, "after other calls, forward gives another result")
+    if not close(trial.run().arrays, run.arrays):
+        return _disturbed(trial, "after other calls, forward gives another result")
     return passed()
 
 
-def grad_modes(lab: Lab) -> Finding:
+def grad_modes(trial: Trial) -> Finding:
     """Whether it is recorded changes nothing: neither what forward returns nor what backward gives."""
-    run = lab.run()
+    run = trial.run()
     attempt = Attempt()
-    with attempt, lab.T.no_grad():
-        unrecorded = lab.run()
+    with attempt, trial.T.no_grad():
+        unrecorded = trial.run()
     same_number = attempt.error is None and len(unrecorded.values) == len(run.values)
     if same_number and not close(unrecorded.arrays, run.arrays):
-        return _recorded(lab, "forward", "under no_grad forward gives another result")
+        return _recorded(trial, "forward", "under no_grad forward gives another result")
     if run.outputs:
         attempt = Attempt()  # that it cannot be recorded is no fault
         with attempt:
-            recorded = lab.backward(lab.run(), recorded=True)
-        if attempt.error is None and not close(recorded, lab.backward(run)):
+            recorded = trial.backward(trial.run(), recorded=True)
+        if attempt.error is None and not close(recorded, trial.backward(run)):
             what = "in a pass that is recorded (create_graph=True) backward gives another gradient"
-            return _recorded(lab, "backward", what)
+            return _recorded(trial, "backward", what)
     return passed()
 
 
-def _recorded(lab: Lab, part: str, sentence: str) -> Finding:
+def _recorded(trial: Trial, part: str, sentence: str) -> Finding:
     mend = "compute the same whether is_grad_enabled() or not"
-    return failed("grad mode", sentence, mend, lab.lines(part, r"grad_enabled|requires_grad|needs_input_grad|grad_fn"))
+    lines = trial.lines(part, r"grad_enabled|requires_grad|needs_input_grad|grad_fn")
+    return failed("grad mode", sentence, mend, lines)
 
 
-def _disturbed(lab: Lab, sentence: str) -> Finding:
-    names = [n.rpartition(".")[2] for n in state(lab)]
-    lines = lab.lines("backward", "|".join(rf"\b{n}\b" for n in names)) if names else ()
+def _disturbed(trial: Trial, sentence: str) -> Finding:
+    names = [n.rpartition(".")[2] for n in state(trial)]
+    lines = trial.lines("backward", "|".join(rf"\b{n}\b" for n in names)) if names else ()
     return failed("stale state", f"{sentence}: it uses what that left "
-                  f"behind{' in ' + ', '.join(state(lab)) if lines else ''}", "keep what backward needs on ctx "
+                  f"behind{' in ' + ', '.join(state(trial)) if lines else ''}", "keep what backward needs on ctx "
                   "(save_for_backward for tensors), not on the class or in a global", lines)
 
 
-def state(lab: Lab) -> dict[str, str]:
+def state(trial: Trial) -> dict[str, str]:
     """What forward and backward may keep between calls: values on the class, and what their code names."""
-    function = lab.subject.function
+    function = trial.subject.function
     if function is None:
         return {}
-    kinds = (int, float, list, dict, set, np.ndarray, lab.T.Tensor, type(None))
+    kinds = (int, float, list, dict, set, np.ndarray, trial.T.Tensor, type(None))
     parts = [getattr(function, part) for part in ("forward", "backward", "setup_context")]
     return {k: f"{id(v)} {v!r}" for k, v in kept_between_calls(parts, function, kinds).items()}

@@ -11,48 +11,48 @@ from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import advised, failed, listed, passed, skipped
 from gradwright.verify.check.calls import Arg
 from gradwright.verify.check.discover import PLACE
-from gradwright.verify.check.lab import Lab, apart, close
 from gradwright.verify.check.records import Finding
 from gradwright.verify.check.suspects import gradient
-from gradwright.verify.circumstances import DECLARED, GROWS, growing, way
+from gradwright.verify.check.trial import Trial, apart, close
+from gradwright.verify.conditions import DECLARED, GROWS, growing, way
 from gradwright.verify.numeric.jacobian import rounding
 
 
-def _positions(lab: Lab) -> list[int | None]:
+def _positions(trial: Trial) -> list[int | None]:
     """For each tensor the number of the argument that it is; None for one in a container."""
     found: list[int | None] = []
-    for k, value in enumerate(lab.call.arguments):
+    for k, value in enumerate(trial.call.arguments):
         if isinstance(value, Arg):
             found.append(k)
         else:
-            found += [None] * sum(n.partition("[")[0] == lab.call.names[k] for n in lab.call.labels()[len(found) :])
+            found += [None] * sum(n.partition("[")[0] == trial.call.names[k] for n in trial.call.labels()[len(found) :])
     return found
 
 
-def needs_input_grad(lab: Lab) -> Finding:
+def needs_input_grad(trial: Trial) -> Finding:
     """Each input alone gets the gradient that it gets with the others, and for the others nothing is computed."""
-    args = lab.call.args
+    args = trial.call.args
     wanted = [k for k, a in enumerate(args) if a.grad]
     if len(wanted) < 2:
         return passed("only one input has a gradient")
-    full = dict(zip(wanted, lab.gradients(), strict=True))
-    labels, positions = lab.call.labels(), _positions(lab)
+    full = dict(zip(wanted, trial.gradients(), strict=True))
+    labels, positions = trial.call.labels(), _positions(trial)
     idle: set[int] = set()
     for k in wanted:
         attempt = Attempt()
-        lab.told.clear()
+        trial.told.clear()
         with attempt:
-            run = lab.run([j == k for j in range(len(args))])
-            alone = lab.backward(run)
+            run = trial.run([j == k for j in range(len(args))])
+            alone = trial.backward(run)
         if attempt.error is not None:
             return failed("needs_input_grad", f"fails when only `{labels[k]}` requires grad: {attempt.said()}",
                           "ask ctx.needs_input_grad, and return None for what does not need a gradient",
-                          attempt.line(lab.subject.file))
+                          attempt.line(trial.subject.file))
         if not close(alone, [full[k]]):
             return failed("needs_input_grad", f"the gradient of `{labels[k]}` is another one when only `{labels[k]}` "
                           "requires grad", "look at what depends on ctx.needs_input_grad, or on requires_grad",
-                          lab.lines("backward", "needs_input_grad") or gradient(lab, positions[k]))
-        idle |= set(_idle(lab, positions, [j for j in wanted if j != k]))
+                          trial.lines("backward", "needs_input_grad") or gradient(trial, positions[k]))
+        idle |= set(_idle(trial, positions, [j for j in wanted if j != k]))
     if not idle:
         return passed()
     names = listed([f"`{labels[j]}`" for j in sorted(idle)])
@@ -61,108 +61,108 @@ def needs_input_grad(lab: Lab) -> Finding:
                    "compute it only if ctx.needs_input_grad says so, and return None otherwise")
 
 
-def _idle(lab: Lab, positions: list[int | None], others: list[int]) -> Iterator[int]:
+def _idle(trial: Trial, positions: list[int | None], others: list[int]) -> Iterator[int]:
     """Those of the inputs that need no gradient for which backward computed one."""
-    for told in lab.told:
+    for told in trial.told:
         for j in others:
             p = positions[j]
             g = told.returned[p] if p is not None and p < len(told.returned) else None
-            if isinstance(g, lab.T.Tensor) and not any(_same(g, c, lab) for c in told.cotangents):
+            if isinstance(g, trial.T.Tensor) and not any(_same(g, c, trial) for c in told.cotangents):
                 yield j
 
 
-def _same(g: Any, cotangent: Any, lab: Lab) -> bool:
+def _same(g: Any, cotangent: Any, trial: Trial) -> bool:
     """Whether a gradient is no more than the cotangent as it came, or a view of it."""
-    if not isinstance(cotangent, lab.T.Tensor):
+    if not isinstance(cotangent, trial.T.Tensor):
         return False
     return np.shares_memory(g.detach().numpy(), cotangent.detach().numpy())
 
 
-def undefined_gradients(lab: Lab) -> Finding:
+def undefined_gradients(trial: Trial) -> Finding:
     """Outputs that no gradient reaches: backward gets zeros, or None if it asked for that, and copes."""
-    run = lab.run()
+    run = trial.run()
     n = len(run.outputs)
     if n < 2:
         return passed("only one output")
-    cotangents = lab.cotangents(run)
+    cotangents = trial.cotangents(run)
     for k in range(n):
         zeros = [c if j == k else np.zeros_like(c) for j, c in enumerate(cotangents)]
-        due = lab.backward(lab.run(), zeros)
+        due = trial.backward(trial.run(), zeros)
         attempt = Attempt()
         with attempt:
-            said = lab.backward(lab.run(), [c if j == k else None for j, c in enumerate(cotangents)])
+            said = trial.backward(trial.run(), [c if j == k else None for j, c in enumerate(cotangents)])
         if attempt.error is not None:
             return failed("undefined gradient", f"backward fails when a gradient reaches only output {k}: "
                           f"{attempt.said()}", "a grad_output may be None after ctx.set_materialize_grads(False): "
-                          "skip its part", attempt.line(lab.subject.file))
+                          "skip its part", attempt.line(trial.subject.file))
         if not close(said, due):
             return failed("undefined gradient", f"when a gradient reaches only output {k}, the result is not that "
                           "with zeros for the others", "treat a grad_output of None as zeros",
-                          lab.lines("backward", r"\bNone\b"))
+                          trial.lines("backward", r"\bNone\b"))
     return passed()
 
 
-def marked_outputs(lab: Lab) -> Finding:
+def marked_outputs(trial: Trial) -> Finding:
     """Outputs that are marked as non-differentiable are flat."""
-    run = lab.run()
+    run = trial.run()
     silent = [k for k, a in enumerate(run.arrays) if a.dtype.kind in "fc" and not run.values[k].requires_grad]
     if not silent or not run.outputs:
         return passed()
-    args = lab.call.args
+    args = trial.call.args
     ways = [way(a.array) if a.grad else 0 for a in args]
 
     def at(t: float) -> list[Any]:
-        return lab.other(lab.call.with_arrays(lambda k, a: (a + t * ways[k]).astype(a.dtype))).run().arrays
+        return trial.other(trial.call.with_arrays(lambda k, a: (a + t * ways[k]).astype(a.dtype))).run().arrays
 
     unit = max(rounding(a.array.dtype) for a in args if a.grad)
     k = growing(at, unit, silent)
     if k is None:
         return passed()
-    lines = lab.lines("forward", "mark_non_differentiable") or lab.lines("setup_context", "mark_non_differentiable")
+    lines = trial.lines("forward", "mark_non_differentiable") or trial.lines("setup_context", "mark_non_differentiable")
     return failed("non-differentiable", f"output {k} {GROWS}", DECLARED, lines)
 
 
-def shapes(lab: Lab) -> Finding:
+def shapes(trial: Trial) -> Finding:
     """Backward returns gradients of each input's shape."""
-    lab.told.clear()
-    run = lab.run()
+    trial.told.clear()
+    run = trial.run()
     if not run.outputs:
         return skipped("no output requires grad")
-    lab.backward(run)
-    return _returned(lab) or passed()
+    trial.backward(run)
+    return _returned(trial) or passed()
 
 
-def dtype(lab: Lab) -> Finding:
+def dtype(trial: Trial) -> Finding:
     """For inputs of float32 it computes in float32, and gets what it gets in float64, but for rounding."""
-    lab.told.clear()
-    wide = lab.run()
-    lab.backward(wide)
-    if (finding := _returned(lab, kinds=True)) is not None:
+    trial.told.clear()
+    wide = trial.run()
+    trial.backward(wide)
+    if (finding := _returned(trial, kinds=True)) is not None:
         return finding
-    single = lab.other(lab.call.single())
+    single = trial.other(trial.call.single())
     precise = single.other(single.call.precise())
     attempt = Attempt()
-    lab.told.clear()
+    trial.told.clear()
     with attempt:
         run = single.run()
         said = single.backward(run)
-    if attempt.error is not None and hasattr(lab.subject.target, PLACE) and "expected scalar type" in attempt.said():
+    if attempt.error is not None and hasattr(trial.subject.target, PLACE) and "expected scalar type" in attempt.said():
         return skipped("it is for float64 alone, and says so")
     if attempt.error is not None:
         return failed("dtype", f"fails for inputs of float32: {attempt.said()}",
-                      "take the dtype of everything from the inputs", attempt.line(lab.subject.file))
+                      "take the dtype of everything from the inputs", attempt.line(trial.subject.file))
     if (finding := _returned(single, kinds=True)) is not None:
         return finding
     for k, (a, b) in enumerate(zip(run.values, wide.values, strict=True)):
-        if _asked(lab):
+        if _asked(trial):
             break
         kinds = [v.detach().numpy().dtype for v in (a, b)]
         if kinds[0] == kinds[1] and kinds[0].kind in "fc":
             what = "float64" if kinds[0].itemsize > (8 if kinds[0].kind == "c" else 4) else str(kinds[0])
             return failed("dtype", f"output {k} is of {what} for inputs of float32 and of float64 alike",
                           "make constants of the dtype of the input, and cast back what was computed in another",
-                          lab.lines("forward", r"float|double|dtype|numpy|half|complex"))
-    if not close(wide.arrays, lab.run(seeded=False).arrays):
+                          trial.lines("forward", r"float|double|dtype|numpy|half|complex"))
+    if not close(wide.arrays, trial.run(seeded=False).arrays):
         return passed("random: float32 and float64 draw other numbers from the same seed, so values are not compared")
     reference = precise.run()
     due = precise.backward(reference, [c.astype(o.detach().numpy().dtype) for c, o in zip(
@@ -174,10 +174,10 @@ def dtype(lab: Lab) -> Finding:
     return passed()
 
 
-def _asked(lab: Lab) -> bool:
+def _asked(trial: Trial) -> bool:
     """Whether it is told in which dtype to answer."""
-    values = (*lab.call.arguments, *lab.call.static.values())
-    return any(isinstance(v, (lab.T.dtype, np.dtype, type)) or (isinstance(v, str) and "float" in v) for v in values)
+    values = (*trial.call.arguments, *trial.call.static.values())
+    return any(isinstance(v, (trial.T.dtype, np.dtype, type)) or (isinstance(v, str) and "float" in v) for v in values)
 
 
 def _wide(arrays: list[Any]) -> list[Any]:
@@ -185,25 +185,25 @@ def _wide(arrays: list[Any]) -> list[Any]:
             for a in arrays]  # fmt: skip
 
 
-def _summed(lab: Lab, name: str) -> str:
-    if lab.subject.kind == "custom_op":
+def _summed(trial: Trial, name: str) -> str:
+    if trial.subject.kind == "custom_op":
         return 'sum it over the broadcast dimensions, or declare custom_op(kind="elementwise"), which does so'
     return f"sum it over the broadcast dimensions: grad.sum_to_size({name}.shape)"
 
 
-def _returned(lab: Lab, kinds: bool = False) -> Finding | None:
+def _returned(trial: Trial, kinds: bool = False) -> Finding | None:
     """What is wrong with the shapes, and the dtypes if asked for, of what backward itself returned."""
-    labels, positions = lab.call.labels(), _positions(lab)
-    for told in lab.told:
-        for name, p, a in zip(labels, positions, lab.call.args, strict=True):
+    labels, positions = trial.call.labels(), _positions(trial)
+    for told in trial.told:
+        for name, p, a in zip(labels, positions, trial.call.args, strict=True):
             g = told.returned[p] if a.grad and p is not None and p < len(told.returned) else None
-            if not isinstance(g, lab.T.Tensor):
+            if not isinstance(g, trial.T.Tensor):
                 continue
             if tuple(g.shape) != a.array.shape:
                 return failed("gradient shape", f"backward returns a gradient of shape {tuple(g.shape)} for `{name}` "
-                              f"of shape {a.array.shape}", _summed(lab, name), gradient(lab, p))
+                              f"of shape {a.array.shape}", _summed(trial, name), gradient(trial, p))
             got = g.detach().numpy().dtype if kinds else a.array.dtype
             if got != a.array.dtype:
                 return failed("gradient dtype", f"backward returns a gradient of {got} for `{name}` of {a.array.dtype}",
-                              f"return it in the dtype of `{name}`: grad.to({name}.dtype)", gradient(lab, p))
+                              f"return it in the dtype of `{name}`: grad.to({name}.dtype)", gradient(trial, p))
     return None

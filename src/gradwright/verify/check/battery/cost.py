@@ -7,22 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright.verify.check.battery.findings import advised, passed, skipped
-from gradwright.verify.check.lab import Lab
 from gradwright.verify.check.records import Finding
+from gradwright.verify.check.trial import Trial
 
 LEAST = 1e-3
 """Seconds under which a backward is not worth talking about."""
 
 
-def cost(lab: Lab) -> Finding:
+def cost(trial: Trial) -> Finding:
     """Backward takes less time than finite differences, which call forward twice for every entry."""
-    run = lab.run()
+    run = trial.run()
     if not run.outputs:
         return skipped("no output requires grad")
-    cotangents = lab.cotangents(run)
-    forward = _least(lambda: lab.run([False] * len(lab.call.args)))
-    backward = _least(lambda: lab.backward(run, cotangents))
-    entries = sum(a.array.size for a in lab.call.args if a.grad)
+    cotangents = trial.cotangents(run)
+    forward = _least(lambda: trial.run([False] * len(trial.call.args)))
+    backward = _least(lambda: trial.backward(run, cotangents))
+    entries = sum(a.array.size for a in trial.call.args if a.grad)
     numeric = 2 * entries * forward
     said = f"backward takes {_time(backward)}, forward {_time(forward)}, finite differences {_time(numeric)}"
     if backward > max(numeric, LEAST):

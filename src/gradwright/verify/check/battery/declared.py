@@ -13,8 +13,8 @@ from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, passed, skipped
 from gradwright.verify.check.battery.orders import first_order
 from gradwright.verify.check.calls import Arg, flat, mapped
-from gradwright.verify.check.lab import Lab, apart, close
 from gradwright.verify.check.records import Finding
+from gradwright.verify.check.trial import Trial, apart, close
 from gradwright.verify.diagnosis import Verdict
 from gradwright.verify.numeric.differences import differences
 from gradwright.verify.numeric.draws import drawn
@@ -25,35 +25,36 @@ _ROUNDINGS = 1e5
 """So many units in the last place are taken for rounding."""
 
 
-def _own(lab: Lab, name: str) -> Any:
+def _own(trial: Trial, name: str) -> Any:
     """What the Function itself defines under a name; None if it does not."""
-    function = lab.subject.function
+    function = trial.subject.function
     found = getattr(function, name, None)
-    return None if found is getattr(lab.T.autograd.Function, name, None) else found
+    return None if found is getattr(trial.T.autograd.Function, name, None) else found
 
 
-def forward_mode(lab: Lab) -> Finding:
+def forward_mode(trial: Trial) -> Finding:
     """``jvp`` gives what finite differences give, and is the adjoint of backward."""
-    if not (getattr(lab.subject.target, "tangents", None) if lab.subject.kind == "custom_op" else _own(lab, "jvp")):
+    subject = trial.subject
+    if not (getattr(subject.target, "tangents", None) if subject.kind == "custom_op" else _own(trial, "jvp")):
         return skipped("no jvp declared")
     generator = np.random.default_rng(5)
-    call = lab.call
+    call = trial.call
     moves = [drawn(generator, a.array) if a.grad else None for a in call.args]
     attempt = Attempt()
     with attempt:
-        lab.seed()
-        said = _pushed(lab, moves) if lab.T is gradwright else _dual(lab, moves)
-    lines = lab.lines("jvp", r"return")
+        trial.seed()
+        said = _pushed(trial, moves) if trial.T is gradwright else _dual(trial, moves)
+    lines = trial.lines("jvp", r"return")
     if attempt.error is not None:
         return failed("jvp", f"jvp fails: {attempt.said()}",
                       "jvp(ctx, *tangents) gets a tangent for each argument, None for those that have none",
-                      attempt.line(lab.subject.file))  # fmt: skip
+                      attempt.line(trial.subject.file))  # fmt: skip
 
     def sampler(h: Any) -> tuple[Any, list[Any]]:
         moved = call.with_arrays(lambda k, a: a if moves[k] is None else a + h * moves[k])
-        return h, [a.reshape(1, -1) for a in lab.other(moved).run().arrays]
+        return h, [a.reshape(1, -1) for a in trial.other(moved).run().arrays]
 
-    run = lab.run()
+    run = trial.run()
     due = [s.reshape(a.shape) for s, a in zip(differences(sampler, _STEP).slopes, run.arrays, strict=True)]
     if len(said) != len(due):
         return failed("jvp", f"jvp returns {len(said)} tangents, but forward {len(due)} outputs",
@@ -64,9 +65,9 @@ def forward_mode(lab: Lab) -> Finding:
                 return failed("jvp", f"jvp is {1 / factor:g} times what it should be", f"multiply by {factor:g}", lines)
         return failed("jvp", f"jvp is off from finite differences by {apart(said, due):.2g} of the largest entry",
                       "jvp returns the derivative of the outputs along the tangents", lines)  # fmt: skip
-    cotangents, outputs = lab.cotangents(run), [v.requires_grad for v in run.values]
+    cotangents, outputs = trial.cotangents(run), [v.requires_grad for v in run.values]
     along = [s for s, o in zip(said, outputs, strict=True) if o]
-    asked, grads = [m for m in moves if m is not None], lab.backward(run, cotangents)
+    asked, grads = [m for m in moves if m is not None], trial.backward(run, cotangents)
     across, back = _inner(cotangents, along), _inner(grads, asked)
     unit = max((rounding(a.dtype) for a in (*along, *run.arrays)), default=0.0)
     sizes = lambda arrays: [None if a is None else np.abs(a) for a in arrays]
@@ -74,7 +75,7 @@ def forward_mode(lab: Lab) -> Finding:
     off = abs(across - back) / size if size else 0.0
     if not off > _ROUNDINGS * unit:
         return passed(f"to {off:.1g} the adjoint of backward")
-    if first_order(lab)[1].verdict is not Verdict.VERIFIED:
+    if first_order(trial)[1].verdict is not Verdict.VERIFIED:
         return skipped("jvp is right, and so not the adjoint of backward, which is wrong: see the first order")
     return failed("small error", f"jvp and backward are not adjoint: <J v, w> is {across:.12g} and <v, J' w> is "
                   f"{back:.12g}, which is {off:.1g} of their size apart, and more than rounding; differences find "
@@ -82,9 +83,9 @@ def forward_mode(lab: Lab) -> Finding:
                   lines)  # fmt: skip
 
 
-def _pushed(lab: Lab, moves: list[Any]) -> list[Any]:
+def _pushed(trial: Trial, moves: list[Any]) -> list[Any]:
     """The tangents of the outputs, in gradwright."""
-    arguments, _ = lab.call.tensors(gradwright, [False] * len(moves))
+    arguments, _ = trial.call.tensors(gradwright, [False] * len(moves))
     left = iter(moves)
 
     def tangent(a: Arg) -> Any:
@@ -92,44 +93,44 @@ def _pushed(lab: Lab, moves: list[Any]) -> list[Any]:
         return None if move is None else gradwright.from_numpy(move)
 
     tangents = tuple(v if v.__class__ is not w.__class__ or isinstance(w, (tuple, list, dict)) else None
-                     for v, w in ((mapped(a, tangent), a) for a in lab.call.arguments))  # fmt: skip
-    _, said = pushforward(lab.subject.function, arguments, tangents)
+                     for v, w in ((mapped(a, tangent), a) for a in trial.call.arguments))  # fmt: skip
+    _, said = pushforward(trial.subject.function, arguments, tangents)
     return [t.numpy() for t in flat(said, gradwright)]
 
 
-def _dual(lab: Lab, moves: list[Any]) -> list[Any]:
+def _dual(trial: Trial, moves: list[Any]) -> list[Any]:
     """The same in PyTorch, by its own forward mode."""
-    forward_ad = lab.T.autograd.forward_ad
-    arguments, found = lab.call.tensors(lab.T, [False] * len(moves))
+    forward_ad = trial.T.autograd.forward_ad
+    arguments, found = trial.call.tensors(trial.T, [False] * len(moves))
     with forward_ad.dual_level():
         duals = {
-            id(t): forward_ad.make_dual(t, lab.T.from_numpy(m))
+            id(t): forward_ad.make_dual(t, trial.T.from_numpy(m))
             for t, m in zip(found, moves, strict=True)
             if m is not None
         }
-        out = lab.subject.function.apply(*[duals.get(id(a), a) for a in arguments])
-        return [forward_ad.unpack_dual(o).tangent.detach().numpy() for o in flat(out, lab.T)]
+        out = trial.subject.function.apply(*[duals.get(id(a), a) for a in arguments])
+        return [forward_ad.unpack_dual(o).tangent.detach().numpy() for o in flat(out, trial.T)]
 
 
 def _inner(a: list[Any], b: list[Any]) -> float:
     return sum(float(np.real(np.vdot(x, y))) for x, y in zip(a, b, strict=True) if x is not None and y is not None)
 
 
-def vmap(lab: Lab) -> Finding:
+def vmap(trial: Trial) -> Finding:
     """``vmap`` on two samples at once gives what each gives by itself."""
-    rule, generated = _own(lab, "vmap"), bool(getattr(lab.subject.function, "generate_vmap_rule", False))
+    rule, generated = _own(trial, "vmap"), bool(getattr(trial.subject.function, "generate_vmap_rule", False))
     if rule is not None and generated:
         return failed("vmap", "both vmap and generate_vmap_rule are declared", "declare only one of them")
     if generated:
         return passed("generate_vmap_rule is declared")
     if rule is None:
         return skipped("no vmap rule declared")
-    labs = [lab, lab.other(lab.call.elsewhere())]
-    apart_from = [each.run().arrays for each in labs]
-    args = zip(*[each.call.args for each in labs], strict=True)
+    trials = [trial, trial.other(trial.call.elsewhere())]
+    apart_from = [each.run().arrays for each in trials]
+    args = zip(*[each.call.args for each in trials], strict=True)
     both = iter([np.stack([a.array for a in pair]) for pair in args])
-    arguments = mapped(lab.call.arguments, lambda a: lab.T.from_numpy(next(both)))
-    in_dims = mapped(tuple(0 if isinstance(a, Arg) else None for a in lab.call.arguments), lambda a: a)
+    arguments = mapped(trial.call.arguments, lambda a: trial.T.from_numpy(next(both)))
+    in_dims = mapped(tuple(0 if isinstance(a, Arg) else None for a in trial.call.arguments), lambda a: a)
     attempt = Attempt()
     with attempt:
         out, out_dims = rule(SimpleNamespace(batch_size=2, randomness="error"), in_dims, *arguments)
@@ -139,8 +140,8 @@ def vmap(lab: Lab) -> Finding:
         said = [[v if d is None else np.take(v, k, d) for v, d in zip(values, dims, strict=True)] for k in (0, 1)]
     mend = "vmap(info, in_dims, *args) returns the results of all samples, and the dimension they are along"
     if attempt.error is not None:
-        return failed("vmap", f"vmap fails: {attempt.said()}", mend, attempt.line(lab.subject.file))
+        return failed("vmap", f"vmap fails: {attempt.said()}", mend, attempt.line(trial.subject.file))
     if not all(close(s, a) for s, a in zip(said, apart_from, strict=True)):
         return failed("vmap", "vmap gives other results than forward on one sample at a time", mend,
-                      lab.lines("vmap", "return"))  # fmt: skip
+                      trial.lines("vmap", "return"))  # fmt: skip
     return passed()

@@ -12,29 +12,29 @@ import numpy as np
 import gradwright
 from gradwright.function.contract.surrogate import reason_of
 from gradwright.verify.check.attempt import Attempt
-from gradwright.verify.check.lab import Lab
+from gradwright.verify.check.trial import Trial
 
 
-def digits(lab: Lab) -> dict[str, Any] | None:
+def digits(trial: Trial) -> dict[str, Any] | None:
     """What `gradwright.verify.stability` finds, as plain data, with its ``sample``.
 
     None without python-flint, for a function of several tensors or of one number, and where balls cannot run it.
     """
-    tensors = [a for a in lab.call.args if a.grad]
-    if lab.subject.kind == "torch" or len(lab.call.args) != 1 or len(tensors) != 1 or lab.call.is_complex:
+    tensors = [a for a in trial.call.args if a.grad]
+    if trial.subject.kind == "torch" or len(trial.call.args) != 1 or len(tensors) != 1 or trial.call.is_complex:
         return None
-    if importlib.util.find_spec("flint") is None or reason_of(lab.subject.function) is not None:
+    if importlib.util.find_spec("flint") is None or reason_of(trial.subject.function) is not None:
         return None
     low, high = (float(f(tensors[0].array)) for f in (np.min, np.max)) if tensors[0].array.size else (0.0, 0.0)
     if not low < high:
         return None
-    arguments, _ = lab.call.tensors(gradwright)
+    arguments, _ = trial.call.tensors(gradwright)
     inputs = [(low, high) if isinstance(a, gradwright.Tensor) else a for a in arguments]
     if sum(isinstance(a, gradwright.Tensor) for a in arguments) != 1:
         return None
-    bound = partial(lab.subject.target, **lab.call.static)
+    bound = partial(trial.subject.target, **trial.call.static)
     attempt = Attempt()
     with attempt:
-        found = import_module("gradwright.verify").stability(bound, *inputs, name=lab.subject.name)
-        return {**found.as_dict(), "sample": str(lab.call)}
+        found = import_module("gradwright.verify").stability(bound, *inputs, name=trial.subject.name)
+        return {**found.as_dict(), "sample": str(trial.call)}
     return None

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.discover import Subject
-from gradwright.verify.check.lab import Lab
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import gradient, named, returned
+from gradwright.verify.check.trial import Trial
 
 
 def passed(sentence: str = "") -> Finding:
@@ -66,14 +66,14 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
 """Errors that tell of a broken rule: a pattern, the check they belong to, the cause in a word, the mend."""
 
 
-def broken(attempt: Attempt, lab: Lab) -> Finding | None:
+def broken(attempt: Attempt, trial: Trial) -> Finding | None:
     """The finding for an error that tells of a broken rule, with its check; None for any other error."""
     said = attempt.said()
     found = rule(said)
     if found is None:
         return None
     check, cause, mend = found
-    lines = named(lab.subject, said) or attempt.line(lab.subject.file) or gradient(lab, None)
+    lines = named(trial.subject, said) or attempt.line(trial.subject.file) or gradient(trial, None)
     return Finding(check, Outcome.FAIL, said, mend, cause, lines)
 
 

@@ -18,8 +18,8 @@ from gradwright.verify.check.battery.findings import error, refused, rule
 from gradwright.verify.check.calls import Arg, Call, read
 from gradwright.verify.check.discover import Subject
 from gradwright.verify.check.guess import Use, guessed, uses
-from gradwright.verify.check.lab import Lab, Run
 from gradwright.verify.check.records import Finding, Outcome
+from gradwright.verify.check.trial import Run, Trial
 from gradwright.verify.testing import draw
 
 HOW = (
@@ -40,7 +40,7 @@ _SLIPS = (AttributeError, NameError, ImportError)
 """What backward raises for what is written there, and not for its inputs."""
 
 
-def labs(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Lab], Finding | None, bool]:
+def trials(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Trial], Finding | None, bool]:
     """The subject with each of its sample calls; or what keeps it from being called; whether they are made up.
 
     ``doing`` is called with what is run from then on: ``samples``, or ``it``.
@@ -53,7 +53,7 @@ def labs(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Lab], Fin
         calls = _drawn(subject) if subject.kind == "op" else given(subject)
         doing("it")
         if calls:
-            return [_precise(Lab(subject, c)) for c in calls], None, False
+            return [_precise(Trial(subject, c)) for c in calls], None, False
     if attempt.error is not None:
         found = error("runs", attempt, subject, "samples")
         if attempt.was_raised_in(__file__):
@@ -105,11 +105,11 @@ def _drawn(subject: Subject) -> list[Call]:
     return found
 
 
-def _precise(lab: Lab) -> Lab:
+def _precise(trial: Trial) -> Trial:
     """With float64 for float32, if it takes that; on clones, if it says that it changes its inputs."""
-    for call in (lab.call.precise(), lab.call):
+    for call in (trial.call.precise(), trial.call):
         for cloned in (False, True):
-            found = Lab(lab.subject, call, cloned)
+            found = Trial(trial.subject, call, cloned)
             attempt = Attempt()
             with attempt:
                 found.run()
@@ -117,7 +117,7 @@ def _precise(lab: Lab) -> Lab:
                 return found
             if not cloned and "leaf" not in attempt.said():
                 break
-    return Lab(lab.subject, lab.call.precise())
+    return Trial(trial.subject, trial.call.precise())
 
 
 class _Doubt(NamedTuple):
@@ -127,7 +127,7 @@ class _Doubt(NamedTuple):
     said: str
 
 
-def _tried(subject: Subject) -> tuple[list[Lab], str, list[_Doubt]]:
+def _tried(subject: Subject) -> tuple[list[Trial], str, list[_Doubt]]:
     """With the first made-up call that runs forward and backward; or else with the first that runs forward.
 
     One that gives nothing but zeros, as dropout of all, is taken only if there is no other soon. With another one, too,
@@ -136,67 +136,67 @@ def _tried(subject: Subject) -> tuple[list[Lab], str, list[_Doubt]]:
     """
     if subject.kind == "op":
         return [], "", []
-    second: Lab | None = None
-    blank: Lab | None = None
+    second: Trial | None = None
+    blank: Trial | None = None
     said = ""
     doubts: list[_Doubt] = []
     calls = guessed(subject.parameters, _uses(subject), packed=subject.kind == "custom_op")
     for k, call in enumerate(calls):
         if k == TRIES or (blank is not None and k > BLANKS):
             break
-        lab = _precise(Lab(subject, call))
+        trial = _precise(Trial(subject, call))
         attempt, run = Attempt(), None
         with attempt:
-            run = lab.run()
+            run = trial.run()
             if not run.values:
-                said = said or f": with {lab.call} it returns {kind(run.result)}, no tensor"
+                said = said or f": with {trial.call} it returns {kind(run.result)}, no tensor"
             if not run.outputs or not all(np.isfinite(v).all() for v in run.arrays):
                 continue
-            second = second or lab
-            lab.backward(run)
+            second = second or trial
+            trial.backward(run)
             if not any(v.any() for v in run.arrays):
-                blank = blank or lab
+                blank = blank or trial
                 continue
-            return [lab, *_larger(lab, calls, doubts)], "", doubts
+            return [trial, *_larger(trial, calls, doubts)], "", doubts
         if attempt.error is not None:
-            said = said or f": with {lab.call} it raises {attempt.said()}"
+            said = said or f": with {trial.call} it raises {attempt.said()}"
             _, cause, _ = rule(attempt.said()) or ("", "", "")
-            if cause in _PLAIN or (lab is second and isinstance(attempt.error, _SLIPS)):
-                return [lab], "", []
-            _note(doubts, lab, run, attempt)
+            if cause in _PLAIN or (trial is second and isinstance(attempt.error, _SLIPS)):
+                return [trial], "", []
+            _note(doubts, trial, run, attempt)
     return ([blank], "", doubts) if blank else ([second] if second is not None else [], said, [])
 
 
-def _note(doubts: list[_Doubt], lab: Lab, run: Run | None, attempt: Attempt) -> None:
+def _note(doubts: list[_Doubt], trial: Trial, run: Run | None, attempt: Attempt) -> None:
     """Note what backward raised, if it was that."""
-    lines = attempt.line(lab.subject.file)
+    lines = attempt.line(trial.subject.file)
     if run is not None and not isinstance(attempt.error, StrictError):
         where = f" at line {lines[0]}" if lines else ""
-        text = f"with {lab.call}, which forward takes, backward raised {attempt.said().splitlines()[0]}{where}"
-        doubts.append(_Doubt(sum(a.array.ndim for a in lab.call.args), text))
+        text = f"with {trial.call}, which forward takes, backward raised {attempt.said().splitlines()[0]}{where}"
+        doubts.append(_Doubt(sum(a.array.ndim for a in trial.call.args), text))
 
 
-def _larger(first: Lab, calls: Iterator[Call], doubts: list[_Doubt]) -> list[Lab]:
+def _larger(first: Trial, calls: Iterator[Call], doubts: list[_Doubt]) -> list[Trial]:
     """A call of tensors of more dimensions that runs with gradients of the right shapes; best with other numbers."""
     dimensions = max(a.array.ndim for a in first.call.args)
-    found: list[Lab] = []
+    found: list[Trial] = []
     for call in itertools.islice(calls, MORE):
         if max((a.array.ndim for a in call.args), default=0) <= dimensions or (found and not _differ(first.call, call)):
             continue
-        lab = _precise(Lab(first.subject, call))
+        trial = _precise(Trial(first.subject, call))
         attempt, run = Attempt(), None
         with attempt, strict(True):
-            run = lab.run()
-            lab.backward(run)
+            run = trial.run()
+            trial.backward(run)
             fit = run.outputs and all(np.isfinite(v).all() for v in run.arrays) and any(v.any() for v in run.arrays)
-            if fit and shapes(lab).outcome is Outcome.PASS:
-                found = [lab]
+            if fit and shapes(trial).outcome is Outcome.PASS:
+                found = [trial]
                 if _differ(first.call, call):
                     break
         if run is not None and isinstance(attempt.error, _SLIPS):
-            return [lab]
+            return [trial]
         if attempt.error is not None:
-            _note(doubts, lab, run, attempt)
+            _note(doubts, trial, run, attempt)
     return found
 
 

@@ -12,8 +12,8 @@ import gradwright
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.behaviour import written
 from gradwright.verify.check.battery.findings import failed, passed, skipped
-from gradwright.verify.check.lab import Lab, close
 from gradwright.verify.check.records import Finding
+from gradwright.verify.check.trial import Trial, close
 from gradwright.verify.numeric.layouts import expanded, mirrored, strided, transposed
 
 _ASSUMES = r"numpy|ravel|reshape|view|stride|data|array|flat|frombuffer|contiguous"
@@ -39,41 +39,41 @@ def layouts(array: Any, foreign: bool) -> Iterator[tuple[str, Any, Any]]:
         yield "read-only", still, np.ascontiguousarray(array)
 
 
-def strides(lab: Lab) -> Finding:
+def strides(trial: Trial) -> Finding:
     """Cotangents and inputs with strides of 0, negative, transposed or read-only give what contiguous ones give."""
-    run = lab.run()
+    run = trial.run()
     if not run.outputs:
         return skipped("no output requires grad")
-    cotangents = lab.cotangents(run)
-    foreign = lab.T is not gradwright
+    cotangents = trial.cotangents(run)
+    foreign = trial.T is not gradwright
     for k, c in enumerate(cotangents):
         for name, odd, plain in layouts(c, foreign):
-            found = _compared(lab, partial(_pulled, lab, cotangents, k), odd, plain, f"{name} cotangent",
+            found = _compared(trial, partial(_pulled, trial, cotangents, k), odd, plain, f"{name} cotangent",
                               "backward gives another gradient for a grad_output", "backward")
             if found is not None:
                 return found
-    for k, a in enumerate(lab.call.args):
+    for k, a in enumerate(trial.call.args):
         for name, odd, plain in layouts(a.array, foreign):
-            found = _compared(lab, partial(_all, lab, k), odd, plain, f"{name} input",
-                              f"results are others for `{lab.call.labels()[k]}`", "forward")
+            found = _compared(trial, partial(_all, trial, k), odd, plain, f"{name} input",
+                              f"results are others for `{trial.call.labels()[k]}`", "forward")
             if found is not None:
                 return found
     return passed()
 
 
-def _pulled(lab: Lab, cotangents: list[Any], k: int, v: Any) -> list[Any]:
+def _pulled(trial: Trial, cotangents: list[Any], k: int, v: Any) -> list[Any]:
     """The gradients with ``v`` for cotangent number k."""
-    return lab.backward(lab.run(), [v if j == k else c for j, c in enumerate(cotangents)])
+    return trial.backward(trial.run(), [v if j == k else c for j, c in enumerate(cotangents)])
 
 
-def _all(lab: Lab, k: int, v: Any) -> list[Any]:
+def _all(trial: Trial, k: int, v: Any) -> list[Any]:
     """The results and gradients with ``v`` for the tensor number k."""
-    other = lab.other(lab.call.with_arrays(lambda j, a: v if j == k else a))
+    other = trial.other(trial.call.with_arrays(lambda j, a: v if j == k else a))
     run = other.run()
     return [*run.arrays, *other.backward(run)]
 
 
-def _compared(lab: Lab, outcome: Callable[[Any], list[Any]], odd: Any, plain: Any, cause: str, what: str,
+def _compared(trial: Trial, outcome: Callable[[Any], list[Any]], odd: Any, plain: Any, cause: str, what: str,
               part: str) -> Finding | None:
     """What is wrong if an array of other strides does not give what a plain one with its values does."""
     if part == "forward" and "stride-0" in cause and not _defined(outcome, plain):
@@ -88,9 +88,9 @@ def _compared(lab: Lab, outcome: Callable[[Any], list[Any]], odd: Any, plain: An
     how = cause.rpartition(" ")[0]
     if attempt.error is not None:
         return failed(cause, f"fails for a {how} {cause.rpartition(' ')[2]}: {attempt.said()}", mend,
-                      attempt.line(lab.subject.file))
+                      attempt.line(trial.subject.file))
     if not close(said, due):
-        lines = lab.lines(part, _ASSUMES) or written(lab, part)
+        lines = trial.lines(part, _ASSUMES) or written(trial, part)
         return failed(cause, f"{what} that is {how} than for a contiguous one of the same values", mend, lines)
     return None
 

@@ -11,17 +11,17 @@ from gradwright.base.errors import CapturedTensor
 from gradwright.function.contract.reached import named
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, passed
-from gradwright.verify.check.lab import Lab
 from gradwright.verify.check.records import Finding
+from gradwright.verify.check.trial import Trial
 
 
-def no_leak(lab: Lab) -> Finding:
+def no_leak(trial: Trial) -> Finding:
     """When a call's results are dropped, all it used is freed, by reference counting alone."""
-    lab.told.clear()
+    trial.told.clear()
     gc.disable()
     try:
-        held = _once(lab)
-        lab.told.clear()
+        held = _once(trial)
+        trial.told.clear()
         kept = sorted({name for name, ref in held if ref() is not None})
     finally:
         gc.enable()
@@ -33,18 +33,18 @@ def no_leak(lab: Lab) -> Finding:
     if still:
         return failed("leak", f"{names} of a call stay in memory after everything from it was dropped: something "
                       "outside holds them", "keep nothing on the class or in a global; what backward needs goes on "
-                      "ctx, with save_for_backward", lab.lines("forward", r"append|global|cache|\b[A-Z]\w*\.\w+\s*="))
+                      "ctx, with save_for_backward", trial.lines("forward", r"append|global|cache|\b[A-Z]\w*\.\w+\s*="))
     return failed("leak", f"{names} of a call stay in memory until the garbage collector comes by: a reference cycle",
                   "save outputs with ctx.save_for_backward, not as attributes of ctx",
-                  lab.lines("forward", r"ctx\.\w+\s*=") or lab.lines("setup_context", r"ctx\.\w+\s*="))
+                  trial.lines("forward", r"ctx\.\w+\s*=") or trial.lines("setup_context", r"ctx\.\w+\s*="))
 
 
-def _once(lab: Lab) -> list[tuple[str, Any]]:
+def _once(trial: Trial) -> list[tuple[str, Any]]:
     """Run it and forget it; returns weak references to its tensors."""
-    run = lab.run()
+    run = trial.run()
     if run.outputs:
-        lab.backward(run)
-    own = {id(a.array) for a in lab.call.args}
+        trial.backward(run)
+    own = {id(a.array) for a in trial.call.args}
     found = []
     for what, tensors in (("inputs", run.leaves), ("outputs", run.outputs)):
         for t in tensors:
@@ -53,23 +53,23 @@ def _once(lab: Lab) -> list[tuple[str, Any]]:
     return found
 
 
-def captured_tensors(lab: Lab) -> Finding:
+def captured_tensors(trial: Trial) -> Finding:
     """Forward uses no tensor that requires grad but those it is given: it would silently get no gradient."""
-    function = lab.subject.function
+    function = trial.subject.function
     for part in ("forward", "setup_context") if function is not None else ():
         for spot in named(getattr(function, part)):
             t, name = spot.get(), spot.name
-            if isinstance(t, lab.T.Tensor) and t.requires_grad:
+            if isinstance(t, trial.T.Tensor) and t.requires_grad:
                 short = name.rpartition(".")[2]
                 return failed("captured tensor", f"{part} uses `{name}`, which requires grad but is no argument: it "
                               "never gets a gradient", "pass it to apply as an argument and return its gradient; or "
-                              f"use {name}.detach(), if it is a constant", lab.lines(part, rf"\b{short}\b"))
+                              f"use {name}.detach(), if it is a constant", trial.lines(part, rf"\b{short}\b"))
     with warnings.catch_warnings(record=True) as caught, Attempt():
         warnings.simplefilter("always", CapturedTensor)
-        lab.run()
+        trial.run()
     for w in caught:
         if issubclass(w.category, CapturedTensor):  # where forward calls something else that uses it
             return failed("captured tensor", str(w.message), "pass it to apply as an argument and return its "
                           "gradient; or use its detach(), if it is a constant",
-                          (w.lineno,) if w.filename == lab.subject.file else ())
+                          (w.lineno,) if w.filename == trial.subject.file else ())
     return passed()

@@ -11,56 +11,56 @@ import gradwright
 from gradwright.function.contract.surrogate import reason_of
 from gradwright.verify.check.battery.findings import failed, listed, passed, skipped
 from gradwright.verify.check.bridge import bridged
-from gradwright.verify.check.lab import Lab
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import helpers, suspects
+from gradwright.verify.check.trial import Trial
 from gradwright.verify.diagnosis import Diagnosis, Examination, Verdict
 from gradwright.verify.diagnosis.examination import NOT_GIVEN
 from gradwright.verify.diagnosis.records import apart
 from gradwright.verify.witness import second_witness
 
 
-def first_order(lab: Lab) -> tuple[Finding, Diagnosis]:
+def first_order(trial: Trial) -> tuple[Finding, Diagnosis]:
     """The gradient is that of finite differences."""
-    if lab.examined is None:
-        arguments, _ = lab.call.tensors(gradwright)
-        examination = Examination(callable_of(lab), arguments, lab.call.names, around=False)  # other checks do
-        lab.examined = examination, examination.first()
-    return judged(lab, lab.examined[1]), lab.examined[1]
+    if trial.examined is None:
+        arguments, _ = trial.call.tensors(gradwright)
+        examination = Examination(callable_of(trial), arguments, trial.call.names, around=False)  # other checks do
+        trial.examined = examination, examination.first()
+    return judged(trial, trial.examined[1]), trial.examined[1]
 
 
-def second_order(lab: Lab) -> tuple[Finding, Diagnosis | None]:
+def second_order(trial: Trial) -> tuple[Finding, Diagnosis | None]:
     """The gradient of the gradient is that of finite differences; skipped until the gradient is right."""
-    if _once(lab.subject.function):
+    if _once(trial.subject.function):
         return skipped("declared once_differentiable"), None
-    _, first = first_order(lab)
-    if first.verdict is not Verdict.VERIFIED or lab.examined is None:
+    _, first = first_order(trial)
+    if first.verdict is not Verdict.VERIFIED or trial.examined is None:
         return skipped("not looked at before the first order is right"), None
-    found = lab.examined[0].second()
+    found = trial.examined[0].second()
     if found.reason == NOT_GIVEN:
         return skipped(f"there is none: {found.hypotheses[0].sentence}"), found
-    return judged(lab, found), found
+    return judged(trial, found), found
 
 
-def witness(lab: Lab) -> Finding:
+def witness(trial: Trial) -> Finding:
     """Backward is the engine's own derivative of forward, to rounding, where forward is made of recorded operations."""
-    if lab.subject.kind == "torch":
+    if trial.subject.kind == "torch":
         return skipped("forward is PyTorch's, which is not recorded here")
-    if (reason := reason_of(lab.subject.function)) is not None:
+    if (reason := reason_of(trial.subject.function)) is not None:
         return skipped(f"declared a surrogate gradient: {reason}")
-    if not lab.call.is_complex and first_order(lab)[1].verdict is not Verdict.VERIFIED:
+    if not trial.call.is_complex and first_order(trial)[1].verdict is not Verdict.VERIFIED:
         return skipped("not looked at before the first order is right")
-    target = lab.subject.target
-    arguments, _ = lab.call.tensors(gradwright)
-    order = 1 if _once(lab.subject.function) else 2
-    lab.seed()
-    found = second_witness(partial(target, **lab.call.static), *arguments, order=order)
+    target = trial.subject.target
+    arguments, _ = trial.call.tensors(gradwright)
+    order = 1 if _once(trial.subject.function) else 2
+    trial.seed()
+    found = second_witness(partial(target, **trial.call.static), *arguments, order=order)
     if found.agrees is None:
         return skipped(found.reason)
     if found:
         return replace(passed(str(found)), seen=found.seen)
     return failed("small error", str(found), "look for a constant or a term that is nearly right",
-                  lab.lines("backward", r"return"))  # fmt: skip
+                  trial.lines("backward", r"return"))  # fmt: skip
 
 
 def _once(function: Any) -> bool:
@@ -71,29 +71,29 @@ def _once(function: Any) -> bool:
     return any(c is not None and c.co_qualname.startswith("once_differentiable.") for c in codes)
 
 
-def callable_of(lab: Lab) -> Callable[..., Any]:
+def callable_of(trial: Trial) -> Callable[..., Any]:
     """The subject as a function of gradwright's tensors, every call seeded."""
-    function = lab.subject.function
+    function = trial.subject.function
     if function is None:
-        run = lab.subject.target
-    elif lab.subject.kind == "torch":
-        run = bridged(function, lab.T, lab.cloned).apply
+        run = trial.subject.target
+    elif trial.subject.kind == "torch":
+        run = bridged(function, trial.T, trial.cloned).apply
     else:
         run = function.apply
 
     def seeded(*arguments: Any) -> Any:
-        lab.seed()
-        if lab.cloned and lab.subject.kind != "torch":
+        trial.seed()
+        if trial.cloned and trial.subject.kind != "torch":
             arguments = tuple(a.clone() if isinstance(a, gradwright.Tensor) else a for a in arguments)
-        return run(*arguments, **lab.call.static)
+        return run(*arguments, **trial.call.static)
 
-    seeded.__name__ = lab.subject.name
+    seeded.__name__ = trial.subject.name
     return seeded
 
 
-def judged(lab: Lab, d: Diagnosis) -> Finding:
+def judged(trial: Trial, d: Diagnosis) -> Finding:
     """A diagnosis as a finding."""
-    if (reason := reason_of(lab.subject.function)) is not None and d.verdict is not Verdict.VERIFIED:
+    if (reason := reason_of(trial.subject.function)) is not None and d.verdict is not Verdict.VERIFIED:
         return skipped(f"declared a surrogate gradient: {reason}")
     if d.verdict is Verdict.VERIFIED:
         return replace(passed("; ".join(filter(None, (d.summary, d.sampled)))), seen=d.seen if d.order == 1 else None)
@@ -113,8 +113,8 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
     if d.verdict is Verdict.WRONG and (rest := [f"`{n}`" for n in d.unexplained]):
         sentence += f". No known cause fits the gradient of {listed(rest)}"
     name, mend = (cause.name, cause.mend) if cause is not None else ("unknown", d.settle)
-    lines = suspects(lab, cause, d.worst.input if d.worst is not None else "")
-    if called := helpers(lab.subject, lines) if lab.subject.function is not None else ():
+    lines = suspects(trial, cause, d.worst.input if d.worst is not None else "")
+    if called := helpers(trial.subject, lines) if trial.subject.function is not None else ():
         sentence += f". It is computed by {listed(called)}"
     if d.verdict is Verdict.WRONG or name == "second derivative":
         return failed(name, sentence, mend, lines)

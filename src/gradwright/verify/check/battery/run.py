@@ -14,12 +14,12 @@ from gradwright.verify.check.battery import behaviour, contract, cost, declared,
 from gradwright.verify.check.battery.compiled import compiled as as_compiled
 from gradwright.verify.check.battery.digits import digits
 from gradwright.verify.check.battery.findings import broken, error, skipped
-from gradwright.verify.check.battery.inputs import labs
+from gradwright.verify.check.battery.inputs import trials
 from gradwright.verify.check.discover import Subject
-from gradwright.verify.check.lab import Lab
 from gradwright.verify.check.records import Checked, Finding, Outcome
+from gradwright.verify.check.trial import Trial
 
-CHECKS: dict[str, Callable[[Lab], Any]] = {
+CHECKS: dict[str, Callable[[Trial], Any]] = {
     "runs": behaviour.runs,
     "captured tensors": memory.captured_tensors,
     "inputs unchanged": behaviour.inputs_unchanged,
@@ -42,7 +42,7 @@ CHECKS: dict[str, Callable[[Lab], Any]] = {
     "cost": cost.cost,
 }
 """All checks, in order."""
-ASKED: dict[str, Callable[[Lab], Any]] = {"compiled": as_compiled}
+ASKED: dict[str, Callable[[Trial], Any]] = {"compiled": as_compiled}
 """Those that are made after them if they are asked for."""
 
 _ORDERS = frozenset({"first order", "second order", "second witness", "complex"})
@@ -76,19 +76,19 @@ def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] =
     """Everything that can be said of a subject.
 
     Args:
-        fast: with its first sample only. doing: see `gradwright.verify.check.battery.inputs.labs`.
+        fast: with its first sample only. doing: see `gradwright.verify.check.battery.inputs.trials`.
         compiled: whether its compiled form is checked, too.
     """
     start = time.perf_counter()
     with warnings.catch_warnings(), strict(False):  # the checks look for themselves
         warnings.simplefilter("ignore")
-        found, problem, made_up = labs(subject, doing)
+        found, problem, made_up = trials(subject, doing)
         checks = CHECKS | ASKED if compiled else CHECKS
         found = found[:1] if fast else found
         findings, diagnoses = ((problem,), ()) if problem is not None else _findings(found, checks)
         right = problem is None and not any(_bad(f) for f in findings)
-        lost = tuple(d for lab in found if (d := digits(lab)) is not None) if right else ()
-    described = tuple(str(lab.call) for lab in found)
+        lost = tuple(d for trial in found if (d := digits(trial)) is not None) if right else ()
+    described = tuple(str(trial.call) for trial in found)
     return Checked(subject.name, subject.kind, subject.file, subject.line, subject.source, described, made_up, findings,
                    diagnoses, time.perf_counter() - start, lost)
 
@@ -96,46 +96,46 @@ def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] =
 # ---- the checks -----------------------------------------------------------------------------------------
 
 
-def _findings(labs: Sequence[Lab],
-              checks: dict[str, Callable[[Lab], Any]]) -> tuple[tuple[Finding, ...], tuple[dict[str, Any], ...]]:
+def _findings(trials: Sequence[Trial],
+              checks: dict[str, Callable[[Trial], Any]]) -> tuple[tuple[Finding, ...], tuple[dict[str, Any], ...]]:
     found: dict[str, Finding] = {}
     diagnoses: list[dict[str, Any]] = []
     for name, check in checks.items():
         said = next((why for c, (barred, why) in AFTER.items() if name in barred and c in found and _bad(found[c])),
                     None)
-        said = NOT_IN_JAX.get(name, said) if labs[0].subject.kind == "jax" else said
+        said = NOT_IN_JAX.get(name, said) if trials[0].subject.kind == "jax" else said
         if name != "captured tensors" and found.get("runs", _PASSED).outcome is Outcome.SKIPPED:
             said = found["runs"].sentence
         if said is not None:
             found.setdefault(name, replace(skipped(said), check=name))
             continue
-        right: list[Lab] = []
-        for lab in _fit(labs, name):
-            one, diagnosis = _made(name, check, lab)
+        right: list[Trial] = []
+        for trial in _fit(trials, name):
+            one, diagnosis = _made(name, check, trial)
             if diagnosis is not None:
-                diagnoses.append({**diagnosis.as_dict(), "sample": str(lab.call), "dtype": lab.call.precision})
+                diagnoses.append({**diagnosis.as_dict(), "sample": str(trial.call), "dtype": trial.call.precision})
             if _bad(one) and name in _ORDERS:
-                one = _told_where_right(one, lab, right or _right(name, check, labs, lab))
+                one = _told_where_right(one, trial, right or _right(name, check, trials, trial))
             if _rank(one) >= _rank(found.get(one.check, one)):
                 found[one.check] = one
             if _bad(one):
                 break
-            right += [lab] if one.outcome is Outcome.PASS else []
+            right += [trial] if one.outcome is Outcome.PASS else []
         found.setdefault(name, replace(skipped(_ABSENT.get(name, "see the failure")), check=name))
     return tuple(found[n] for n in checks), tuple(diagnoses)
 
 
-def _right(name: str, check: Callable[[Lab], Any], labs: Sequence[Lab], wrong: Lab) -> list[Lab]:
+def _right(name: str, check: Callable[[Trial], Any], trials: Sequence[Trial], wrong: Trial) -> list[Trial]:
     """Those of the other samples with which it is right."""
-    others = (lab for lab in _fit(labs, name) if lab is not wrong)
-    return [lab for lab in others if _made(name, check, lab)[0].outcome is Outcome.PASS]
+    others = (trial for trial in _fit(trials, name) if trial is not wrong)
+    return [trial for trial in others if _made(name, check, trial)[0].outcome is Outcome.PASS]
 
 
-def _told_where_right(found: Finding, lab: Lab, right: Sequence[Lab]) -> Finding:
+def _told_where_right(found: Finding, trial: Trial, right: Sequence[Trial]) -> Finding:
     """A finding about a derivative that is wrong with one sample, and with others is not."""
     if not right:
         return found
-    return replace(found, sentence=f"{found.sentence}. It is wrong with {lab.call}, and right with {right[-1].call}")
+    return replace(found, sentence=f"{found.sentence}. It is wrong with {trial.call}, and right with {right[-1].call}")
 
 
 def _bad(f: Finding) -> bool:
@@ -147,20 +147,20 @@ def _rank(f: Finding) -> int:
     return order.index(f.outcome)
 
 
-def _fit(labs: Sequence[Lab], name: str) -> Sequence[Lab]:
+def _fit(trials: Sequence[Trial], name: str) -> Sequence[Trial]:
     """The samples that a check is for."""
     if name == "complex":
-        return [lab for lab in labs if lab.call.is_complex]
-    return [lab for lab in labs if not lab.call.is_complex] if name == "first order" else labs
+        return [trial for trial in trials if trial.call.is_complex]
+    return [trial for trial in trials if not trial.call.is_complex] if name == "first order" else trials
 
 
-def _made(name: str, check: Callable[[Lab], Any], lab: Lab) -> tuple[Finding, Any]:
+def _made(name: str, check: Callable[[Trial], Any], trial: Trial) -> tuple[Finding, Any]:
     """What a check says of a sample, with the diagnosis if it made one."""
     attempt = Attempt()
     with attempt:
-        said = check(lab)
+        said = check(trial)
         finding, diagnosis = said if isinstance(said, tuple) else (said, None)
         return replace(finding, check=name), diagnosis
-    rule = broken(attempt, lab)
-    with_what = f"with {lab.call} it" if name == "runs" else "it"
-    return rule or error(name, attempt, lab.subject, with_what), None
+    rule = broken(attempt, trial)
+    with_what = f"with {trial.call} it" if name == "runs" else "it"
+    return rule or error(name, attempt, trial.subject, with_what), None

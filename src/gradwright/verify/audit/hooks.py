@@ -20,36 +20,36 @@ from gradwright.base.upward import slots
 from gradwright.compilation.compiled import Programs
 from gradwright.function.function import Function
 from gradwright.ops.declare import Op, table
-from gradwright.verify.audit.listener import Listener
+from gradwright.verify.audit.recorder import Recorder
 
 _THEIRS = "torch.autograd.function"
 
 
-class Seams:
-    """A context manager: while it is on, a `Listener` hears of calls in all threads.
+class Hooks:
+    """A context manager: while it is on, a `Recorder` hears of calls in all threads.
 
     Attributes:
         compiled: names of the functions of `gradwright.compile` that were called and had been compiled before.
     """
 
-    def __init__(self, listener: Listener) -> None:
-        self.listener = listener
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
         self.call = Op.__call__
         self.called = Programs._called
         self.compiled: set[str] = set()
         self.finder = _Finder(self.meet)
         self.base: Any = None
 
-    def __enter__(self) -> Seams:
+    def __enter__(self) -> Hooks:
         slots.applied = self._function
-        call, listener = self.call, self.listener
+        call, recorder = self.call, self.recorder
 
         def heard(op: Op, *arrays: Any, **static: Any) -> Any:
-            if table.get(op.name) is op or not listener.hears():
+            if table.get(op.name) is op or not recorder.hears():
                 return call(op, *arrays, **static)
             if not any(isinstance(a, gradwright.Tensor) for a in arrays):
                 return call(op, *arrays, **static)
-            return listener.call("op", op, gradwright, op.name, arrays, static, partial(call, op, *arrays, **static))
+            return recorder.call("op", op, gradwright, op.name, arrays, static, partial(call, op, *arrays, **static))
 
         Op.__call__ = heard  # type: ignore[method-assign, assignment]
         called, compiled = self.called, self.compiled
@@ -81,27 +81,27 @@ class Seams:
 
     def _function(self, cls: Any, args: tuple[Any, ...]) -> Any:
         """What a Function of gradwright's returns; NotImplemented if nobody listens."""
-        if not self.listener.hears():
+        if not self.recorder.hears():
             return NotImplemented
         made = vars(cls).get("_made_of")
         kind, target = ("function", cls) if made is None else ("custom_op", cls)
-        return self.listener.call(kind, target, gradwright, cls.__name__, args, {}, partial(cls.apply, *args))
+        return self.recorder.call(kind, target, gradwright, cls.__name__, args, {}, partial(cls.apply, *args))
 
     def meet(self, module: Any) -> None:
         """Listen in PyTorch's module of Functions, if it is PyTorch's."""
         base: Any = getattr(module, "_SingleLevelFunction", None)
         if base is None or "apply" in vars(base):
             return
-        listener = self.listener
+        recorder = self.recorder
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             run = partial(super(base, cls).apply, *args, **kwargs)  # type: ignore[misc]
             torch: Any = sys.modules["torch"]
-            if not listener.hears() or not issubclass(cls, module.Function) or torch.jit.is_tracing():
+            if not recorder.hears() or not issubclass(cls, module.Function) or torch.jit.is_tracing():
                 return run()
             kind, target, given, static = _told(cls, args, kwargs)
             name = target.__name__ if kind == "torch" else target._name
-            return listener.call(kind, target, torch, name, given, static, run)
+            return recorder.call(kind, target, torch, name, given, static, run)
 
         base.apply = classmethod(apply)
         self.base = base

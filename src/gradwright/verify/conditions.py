@@ -107,8 +107,8 @@ class Visit:
                        [next(found) if x.requires_grad else UNASKED for x in varied])  # fmt: skip
 
 
-class Circumstances:
-    """A function that was found right at a point, tried in other circumstances.
+class Conditions:
+    """A function that was found right at a point, tried in other conditions.
 
     Attributes:
         cotangents: one for each output.

@@ -1,4 +1,4 @@
-"""A subject on the bench with one sample call: run it, run it backward, and see what its backward is asked and says.
+"""A trial, a subject with one sample call: run it, run it backward, and see what its backward is asked and says.
 
 Written against the names that gradwright and PyTorch share, so that one set of probes serves both.
 """
@@ -52,7 +52,7 @@ class Run:
 
 
 @dataclass(eq=False)
-class Lab:
+class Trial:
     """A subject and a call of it."""
 
     subject: Subject
@@ -70,11 +70,11 @@ class Lab:
     def T(self) -> Any:
         return self.subject.T
 
-    def other(self, call: Call) -> Lab:
+    def other(self, call: Call) -> Trial:
         """The same subject with another call."""
-        lab = Lab(self.subject, call, self.cloned, told=self.told)
-        lab.__dict__["apply"] = self.apply
-        return lab
+        trial = Trial(self.subject, call, self.cloned, told=self.told)
+        trial.__dict__["apply"] = self.apply
+        return trial
 
     @cached_property
     def apply(self) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""A call that was taken, made again as often as wanted: at other points, in another precision, with its gradient."""
+"""A call that was recorded, made again as often as wanted: at other points, in another precision, with its gradient."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import PLAIN, now, switch
 from gradwright.engine.strict import strict
-from gradwright.verify.audit.taken import Taken, copied, is_moving, numbers
+from gradwright.verify.audit.recorded import Recorded, copied, is_moving, numbers
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.calls import Arg, flat, mapped
 from gradwright.verify.numeric.streams import State, Streams
@@ -38,7 +38,7 @@ class Leaf:
     size: float
 
 
-class Bench:
+class Rerun:
     """A call, and its leaves.
 
     Attributes:
@@ -46,19 +46,19 @@ class Bench:
         leaves: the inputs whose gradients are looked at.
     """
 
-    def __init__(self, taken: Taken, apply: Callable[..., Any], names: Sequence[str], state: State,
+    def __init__(self, recorded: Recorded, apply: Callable[..., Any], names: Sequence[str], state: State,
                  wide: bool = False) -> None:  # fmt: skip
-        self.taken, self.apply, self.state, self.wide = taken, apply, state, wide
-        self.T = taken.met.T
+        self.recorded, self.apply, self.state, self.wide = recorded, apply, state, wide
+        self.T = recorded.met.T
         self.cloned = False
-        held = [a for a in taken.args if a.grad]
+        held = [a for a in recorded.args if a.grad]
         self.leaves = [Leaf(n, x := numbers(a.array), _size(x)) for n, a in zip(names, held, strict=True)]
         self.unit = max((_unit(a.array, wide) for a in held), default=0.0)
 
     def run(self, points: Sequence[Any] | None = None) -> tuple[list[Any], list[Any]]:
         """The tensors that come out, and the leaves: at other points, if those are given."""
         self.state.put_back()
-        self.taken.streams.put_back()
+        self.recorded.streams.put_back()
         given: list[Any] = []
 
         def tensor(a: Arg) -> Any:
@@ -71,7 +71,7 @@ class Bench:
                 return t.clone() if self.cloned else t
             return t
 
-        arguments, static = mapped((self.taken.arguments, self.taken.static), tensor)
+        arguments, static = mapped((self.recorded.arguments, self.recorded.static), tensor)
         outs = flat(self.apply(*mapped(arguments, copy, (np.ndarray, set)), **static), self.T)
         return outs, given
 
@@ -104,7 +104,7 @@ class Bench:
 
     def rounded(self, points: Sequence[Any]) -> list[Any]:
         """The points as they are once they are in the dtype of the call."""
-        held = [a.array for a in self.taken.args if a.grad]
+        held = [a.array for a in self.recorded.args if a.grad]
         return [numbers(made(self.T, a, p, self.wide)) for a, p in zip(held, points, strict=True)]
 
 

@@ -3,29 +3,29 @@
 import numpy as np
 import pytest
 
-from gradwright.verify.check.lab import apart, close, source
+from gradwright.verify.check.trial import apart, close, source
 from tests.verify.check import functions
-from tests.verify.check.functions import Double, Halved, Product, lab, x
+from tests.verify.check.functions import Double, Halved, Product, trial, x
 
 
 def test_gradients_are_those_of_the_cotangents():
-    bench = lab(Double, x)
-    run = bench.run()
-    (c,) = bench.cotangents(run)
-    np.testing.assert_array_equal(bench.backward(run)[0], 2 * c)
+    one = trial(Double, x)
+    run = one.run()
+    (c,) = one.cotangents(run)
+    np.testing.assert_array_equal(one.backward(run)[0], 2 * c)
 
 
 def test_backward_is_listened_to():
-    bench = lab(Product, x, x + 1)
-    bench.backward(bench.run([True, False]))
-    ((needs, cotangents, returned),) = bench.told
+    one = trial(Product, x, x + 1)
+    one.backward(one.run([True, False]))
+    ((needs, cotangents, returned),) = one.told
     assert needs == (True, False)
     assert len(cotangents) == 1
     assert returned[1] is None
 
 
 def test_lines():
-    (line,) = lab(Halved, x).lines("backward", "return")
+    (line,) = trial(Halved, x).lines("backward", "return")
     text = dict(source(Halved.backward, functions.__file__))[line]
     assert text.strip() == "return grad"
 

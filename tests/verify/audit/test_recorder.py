@@ -1,6 +1,6 @@
 """Which calls are kept."""
 
-from gradwright.verify.audit.listener import FIRST
+from gradwright.verify.audit.recorder import FIRST
 from gradwright.verify.audit.session import audit
 from tests.verify.audit.functions import Scaled, leaf
 
@@ -9,8 +9,8 @@ def numbers(shapes, **options):
     with audit(shown=False, **options) as found:
         for shape in shapes:
             Scaled.apply(leaf(*shape), 2.0)
-    (met,) = found.listener.met.values()
-    return [t.number for t in met.taken]
+    (met,) = found.recorder.met.values()
+    return [t.number for t in met.recorded]
 
 
 def test_the_first_those_of_other_shapes_and_every_nth():

@@ -3,7 +3,7 @@
 import numpy as np
 
 import gradwright as gw
-from gradwright.verify.audit.bench import Bench
+from gradwright.verify.audit.rerun import Rerun
 from gradwright.verify.audit.session import audit
 from gradwright.verify.numeric.streams import State
 from tests.verify.audit.functions import Scaled, leaf
@@ -12,9 +12,9 @@ from tests.verify.audit.functions import Scaled, leaf
 def test_values_and_gradients():
     with audit(shown=False) as found:
         Scaled.apply(leaf(3), 2.0)
-    (met,) = found.listener.met.values()
+    (met,) = found.recorder.met.values()
     for wide in (False, True):
-        bench = Bench(met.taken[0], Scaled.apply, ["x"], State([]), wide)
-        (out,) = bench.settle()
+        rerun = Rerun(met.recorded[0], Scaled.apply, ["x"], State([]), wide)
+        (out,) = rerun.settle()
         assert out.dtype is (gw.float64 if wide else gw.float32)
-        assert np.array_equal(bench.gradients([np.ones(3)], [0])[0], [2, 2, 2])
+        assert np.array_equal(rerun.gradients([np.ones(3)], [0])[0], [2, 2, 2])

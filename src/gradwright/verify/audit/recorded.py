@@ -34,7 +34,7 @@ class Met:
         target: the class, or the operation. T: its library.
         name: what it is called.
         calls: how many calls were heard that require a gradient; unrecorded: how many that do not.
-        taken: those that were kept. keys: the kinds of calls among them. left: why others were not.
+        recorded: those that were kept. keys: the kinds of calls among them. left: why others were not.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Met:
     name: str
     calls: int = 0
     unrecorded: int = 0
-    taken: list[Taken] = field(default_factory=list)
+    recorded: list[Recorded] = field(default_factory=list)
     keys: set[Any] = field(default_factory=set)
     left: dict[str, int] = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ class Met:
 
 
 @dataclass(eq=False)
-class Taken:
+class Recorded:
     """One call.
 
     Attributes:

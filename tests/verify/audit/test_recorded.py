@@ -1,7 +1,7 @@
 """Copies of calls."""
 
 import gradwright as gw
-from gradwright.verify.audit.taken import copied, kept, printed
+from gradwright.verify.audit.recorded import copied, kept, printed
 from gradwright.verify.check.calls import flat
 
 

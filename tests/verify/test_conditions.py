@@ -1,4 +1,4 @@
-"""Functions that are right as they are usually run, of which some go wrong in other circumstances."""
+"""Functions that are right as they are usually run, of which some go wrong in other conditions."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def off(wrong):
     return made(backward=lambda ctx, g: Cube.backward(ctx, g) * (1.5 if wrong(g, *ctx.saved_tensors) else 1))
 
 
-# ---- wrong in other circumstances ---------------------------------------------------------------------------
+# ---- wrong in other conditions ---------------------------------------------------------------------------
 
 STRIDES = {
     "stride-0 grad_output": off(lambda g, x: 0 in raw(g).strides),
@@ -267,7 +267,7 @@ def test_what_only_the_second_derivative_depends_on():
     assert (d.verdict, d.reason, d.order) == ("WRONG", "strides", 2)
 
 
-# ---- right whatever the circumstances ----------------------------------------------------------------------
+# ---- right whatever the conditions ----------------------------------------------------------------------
 
 
 def refuses(ctx, g):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.verify.audit.taken import Met, Print, Taken
+from gradwright.verify.audit.recorded import Met, Print, Recorded
 from gradwright.verify.check.calls import Arg
 from gradwright.verify.numeric.streams import Streams, known_torch
 
@@ -25,30 +25,30 @@ class Unwritable(Exception):  # noqa: N818 - the call is left out
     """An argument that cannot be written to a file; says which kind."""
 
 
-class Spool:
+class FromWorkers:
     """A folder of calls, written by forked processes: for each a file of arrays, and what is around them as JSON."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="gradwright-audit-"))
         self.numbers = count()
 
-    def put(self, taken: Taken) -> None:
+    def put(self, recorded: Recorded) -> None:
         """Leave a call, or why it cannot be left."""
         arrays: dict[str, Any] = {}
-        met = taken.met
+        met = recorded.met
         about: dict[str, Any] = {
             "kind": met.kind, "name": met.name, "module": met.target.__module__ if met.kind != "op" else "",
             "qualname": getattr(met.target, "__qualname__", met.name), "id": id(met.target),
-            "torch": hasattr(met.T, "_C"), "number": taken.number, "seconds": taken.seconds,
+            "torch": hasattr(met.T, "_C"), "number": recorded.number, "seconds": recorded.seconds,
         }  # fmt: skip
         try:
-            about["arguments"] = _written(taken.arguments, arrays)
-            about["static"] = _written(taken.static, arrays)
-            about["prints"] = [[list(p.shape), p.dtype, p.digest.hex(), p.length] for p in taken.prints]
+            about["arguments"] = _written(recorded.arguments, arrays)
+            about["static"] = _written(recorded.static, arrays)
+            about["prints"] = [[list(p.shape), p.dtype, p.digest.hex(), p.length] for p in recorded.prints]
         except Unwritable as e:
             about["unwritable"] = str(e)
             arrays = {}
-        about["streams"] = _stood(taken.streams, arrays)
+        about["streams"] = _stood(recorded.streams, arrays)
         stem = f"{os.getpid()}-{next(self.numbers)}"
         with (self.folder / f"{stem}.npz").open("wb") as f:
             np.savez(f, **arrays)
@@ -78,7 +78,8 @@ class Spool:
                 streams = _standing(about["streams"], arrays)
             prints = tuple(Print(tuple(s), d, bytes.fromhex(x), n) for s, d, x, n in about["prints"])
             where = f" in worker process {path.stem.partition('-')[0]}"
-            one.taken.append(Taken(one, about["number"], arguments, static, streams, prints, about["seconds"], where))
+            number, seconds = about["number"], about["seconds"]
+            one.recorded.append(Recorded(one, number, arguments, static, streams, prints, seconds, where))
         self.remove()
 
     def remove(self) -> None:

@@ -1,7 +1,7 @@
 """Where calls are heard."""
 
 import gradwright as gw
-from gradwright.verify.audit.seams import classes
+from gradwright.verify.audit.hooks import classes
 from gradwright.verify.audit.session import audit
 from tests.verify.audit.functions import Scaled, leaf
 
@@ -13,7 +13,7 @@ def test_an_apply_that_was_looked_up_before_and_an_op():
     with audit(shown=False) as found:
         bound(leaf(2), 1.0)
         square(leaf(2))
-    assert [m.kind for m in found.listener.met.values()] == ["function", "op"]
+    assert [m.kind for m in found.recorder.met.values()] == ["function", "op"]
     bound(leaf(2), 1.0)
-    assert found.listener.met[id(Scaled)].calls == 1
+    assert found.recorder.met[id(Scaled)].calls == 1
     assert any(cls is Scaled for cls, _, _ in classes())

@@ -12,8 +12,8 @@ import numpy as np
 
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, now, switch
-from gradwright.verify.audit.spool import Spool
-from gradwright.verify.audit.taken import Met, Taken, copied, dtype_of, is_moving, kept, nbytes, printed
+from gradwright.verify.audit.recorded import Met, Recorded, copied, dtype_of, is_moving, kept, nbytes, printed
+from gradwright.verify.audit.workers import FromWorkers
 from gradwright.verify.check.calls import Arg, flat
 from gradwright.verify.numeric.streams import Streams
 
@@ -27,8 +27,8 @@ _ATOMS = (bool, int, str, type(None))
 _TRACED = "gradwright.compilation"
 
 
-class Listener:
-    """Hears of calls from the seams, keeps copies of some, and runs all as they are.
+class Recorder:
+    """Hears of calls from the hooks, keeps copies of some, and runs all as they are.
 
     Attributes:
         every: if not 0, every so manieth call is kept, too. room: how many bytes copies may take.
@@ -41,7 +41,7 @@ class Listener:
         self.used = 0
         self.met: dict[int, Met] = {}
         self.process = os.getpid()
-        self.spool = Spool()
+        self.workers = FromWorkers()
         self.lock = threading.Lock()
         self.here = threading.local()
         self.on = True
@@ -55,20 +55,20 @@ class Listener:
         """What ``run`` returns, which makes the call; what it was called with is kept, if it is to be."""
         self.here.inside = True
         try:
-            taken = self._taken(kind, target, T, name, arguments, static)
-            if taken is None:
+            recorded = self._taken(kind, target, T, name, arguments, static)
+            if recorded is None:
                 return run()
             start = time.perf_counter()
             result = run()
-            taken.seconds = time.perf_counter() - start
+            recorded.seconds = time.perf_counter() - start
             with_prints = quietly(T, lambda: tuple(printed(t) for t in flat(result, T)))
-            taken.prints = with_prints
-            self._keep(taken)
+            recorded.prints = with_prints
+            self._keep(recorded)
             return result
         finally:
             self.here.inside = False
 
-    def _taken(self, kind: str, target: Any, T: Any, name: str, arguments: Any, static: Any) -> Taken | None:
+    def _taken(self, kind: str, target: Any, T: Any, name: str, arguments: Any, static: Any) -> Recorded | None:
         """A copy of a call, if it is to be kept."""
         if (self.only and name not in self.only) or name in self.skip:
             return None
@@ -101,16 +101,16 @@ class Listener:
             self.used += room
         return quietly(T, lambda: _copy(met, number, arguments, static))
 
-    def _keep(self, taken: Taken) -> None:
+    def _keep(self, recorded: Recorded) -> None:
         if os.getpid() == self.process:
             with self.lock:
-                taken.met.taken.append(taken)
+                recorded.met.recorded.append(recorded)
         else:
-            self.spool.put(taken)
+            self.workers.put(recorded)
 
     def gathered(self, known: Callable[[], Iterable[tuple[Any, Any, str]]]) -> list[Met]:
         """What was called, those calls of worker processes included, in the order in which it was met."""
-        self.spool.take(self.met, known)
+        self.workers.take(self.met, known)
         return list(self.met.values())
 
 
@@ -127,10 +127,10 @@ def quietly(T: Any, f: Callable[[], Any]) -> Any:
         switch(before)
 
 
-def _copy(met: Met, number: int, arguments: Any, static: Any) -> Taken:
+def _copy(met: Met, number: int, arguments: Any, static: Any) -> Recorded:
     T = met.T
     tensor = lambda t: Arg(copied(t), bool(t.requires_grad) and is_moving(t))
-    return Taken(met, number, kept(tuple(arguments), tensor, T), kept(dict(static), tensor, T), Streams.now())
+    return Recorded(met, number, kept(tuple(arguments), tensor, T), kept(dict(static), tensor, T), Streams.now())
 
 
 def _unfit(tensors: list[Any], T: Any) -> str | None:
