@@ -85,37 +85,19 @@ def _number(bound: Any) -> Any:
     return bound if not hasattr(bound, "numel") or bound.ndim else bound.item()
 
 
-class _GreaterThan(_Bounded):
-    tests = {"lower_bound": operator.gt}
+def _bounded(name: str, base: type[_Bounded] = _Bounded, is_discrete: bool = False, **tests: Any) -> Any:
+    """A class of numbers between bounds, with these tests or those of its base."""
+    return type(name, (base,), {"__module__": __name__, "is_discrete": is_discrete, "tests": tests or base.tests})
 
 
-class _GreaterThanEq(_Bounded):
-    tests = {"lower_bound": operator.ge}
-
-
-class _LessThan(_Bounded):
-    tests = {"upper_bound": operator.lt}
-
-
-class _Interval(_Bounded):
-    tests = {"lower_bound": operator.ge, "upper_bound": operator.le}
-
-
-class _HalfOpenInterval(_Bounded):
-    tests = {"lower_bound": operator.ge, "upper_bound": operator.lt}
-
-
-class _IntegerInterval(_Interval):
-    is_discrete = True
-
-
-class _IntegerLessThan(_Bounded):
-    is_discrete = True
-    tests = {"upper_bound": operator.le}
-
-
-class _IntegerGreaterThan(_GreaterThanEq):
-    is_discrete = True
+_GreaterThan = _bounded("_GreaterThan", lower_bound=operator.gt)
+_GreaterThanEq = _bounded("_GreaterThanEq", lower_bound=operator.ge)
+_LessThan = _bounded("_LessThan", upper_bound=operator.lt)
+_Interval = _bounded("_Interval", lower_bound=operator.ge, upper_bound=operator.le)
+_HalfOpenInterval = _bounded("_HalfOpenInterval", lower_bound=operator.ge, upper_bound=operator.lt)
+_IntegerInterval = _bounded("_IntegerInterval", _Interval, is_discrete=True)
+_IntegerLessThan = _bounded("_IntegerLessThan", is_discrete=True, upper_bound=operator.le)
+_IntegerGreaterThan = _bounded("_IntegerGreaterThan", _GreaterThanEq, is_discrete=True)
 
 
 class _Dependent(Constraint):

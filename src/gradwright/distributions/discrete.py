@@ -362,11 +362,14 @@ class Categorical(Distribution):
 class OfCategorical(Distribution):
     """What has a categorical distribution, and its probabilities along the one dim of an event."""
 
+    _categorical: Categorical
     arg_constraints = _CHANCES
 
-    def _of(self, categorical: Any, validate_args: bool | None) -> None:
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        categorical = Categorical(probs, logits, validate_args)
         self._keep(_categorical=categorical)
-        Distribution.__init__(self, categorical.batch_shape, categorical.param_shape[-1:], validate_args)
+        super().__init__(categorical.batch_shape, categorical.param_shape[-1:], validate_args)
 
     probs = property(lambda self: self._categorical.probs)
     logits = property(lambda self: self._categorical.logits)
@@ -387,13 +390,8 @@ class OneHotCategorical(OfCategorical):
     tensor(1.)
     """
 
-    _categorical: Categorical
     support = constraints.one_hot
     has_enumerate_support = True
-
-    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
-        self._of(Categorical(probs, logits, validate_args), validate_args)
 
     mean = property(lambda self: self.probs)
     mode = property(lambda self: self._hot(self._categorical.mode))
@@ -452,14 +450,13 @@ class Multinomial(OfCategorical):
     tensor([1., 1.])
     """
 
-    _categorical: Categorical
     def __init__(self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported: expected an int, but got "
                                       f"{type(total_count).__name__}")  # fmt: skip
         self.total_count = total_count
-        self._of(Categorical(probs, logits, validate_args), validate_args)
+        super().__init__(probs, logits, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:

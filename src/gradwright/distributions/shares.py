@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.composed import TransformedDistribution
-from gradwright.distributions.discrete import BinaryParameter, Categorical, OfCategorical
+from gradwright.distributions.discrete import BinaryParameter, OfCategorical
 from gradwright.distributions.distribution import ExponentialFamily
 from gradwright.distributions.transforms import ExpTransform, SigmoidTransform
 from gradwright.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, normalized
@@ -277,7 +277,7 @@ class ExpRelaxedCategorical(OfCategorical):
     def __init__(self, temperature: Value, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self.temperature = temperature
-        self._of(Categorical(probs, logits, validate_args), validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         g = -(-_noise(self._param, self._extended_shape(sample_shape)).log()).log()

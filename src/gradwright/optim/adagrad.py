@@ -93,6 +93,8 @@ class Adadelta(Fused):
     tensor([0.6838])
     """
 
+    _remembered = ("square_avg", "acc_delta")
+
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
                  maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
@@ -104,9 +106,6 @@ class Adadelta(Fused):
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
         })  # fmt: skip
-
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
-        return {"step": 0.0}, {"square_avg": 0.0, "acc_delta": 0.0}
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, rho: float, eps: float, **_: Any) -> Any:
         return {"step": step + 1}, {"lr": lr, "rho": rho, "eps": eps}

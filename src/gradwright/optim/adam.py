@@ -198,6 +198,8 @@ class RAdam(Fused):
     tensor([0.8000])
     """
 
+    _remembered = ("exp_avg", "exp_avg_sq")
+
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
@@ -208,9 +210,6 @@ class RAdam(Fused):
             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
             "differentiable": differentiable,
         })  # fmt: skip
-
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
-        return {"step": 0.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
         (beta1, beta2), t = betas, step + 1
@@ -257,6 +256,8 @@ class Adamax(Fused):
     tensor([0.9000])
     """
 
+    _remembered = ("exp_avg", "exp_inf")
+
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
@@ -265,9 +266,6 @@ class Adamax(Fused):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
-
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
-        return {"step": 0.0}, {"exp_avg": 0.0, "exp_inf": 0.0}
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
         (beta1, beta2), t = betas, step + 1
@@ -305,13 +303,12 @@ class SparseAdam(Ruled):
             [1.0000]])
     """
 
+    _remembered = ("exp_avg", "exp_avg_sq")
+
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:  # fmt: skip
         check(betas, lr=lr, eps=eps)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
-        return {"step": 0.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
         (beta1, beta2), t = betas, step + 1

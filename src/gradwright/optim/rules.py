@@ -41,11 +41,14 @@ _FORMS = {bool, tuple, type(None)}
 
 
 class Ruled(Stepping):
-    """An optimiser that has a rule. A subclass defines `_kept`, `_numbers` and `_rule`."""
+    """An optimiser that has a rule. A subclass defines `_remembered` or `_kept`, `_numbers` and `_rule`."""
 
     _decay = "added"
     """What ``weight_decay`` does unless an option says it: "added" to the gradient, "decoupled", or the rule's."""
     _takes_complex = True
+
+    _remembered: tuple[str, ...] = ()
+    """The arrays that are remembered of a parameter, beside the number of steps, unless `_kept` says it."""
 
     def _kept(self, *shape: Any, **options: Any) -> tuple[dict[str, float], dict[str, float]]:
         """What is remembered of a parameter of some shape, with initial values: numbers, and arrays.
@@ -53,7 +56,7 @@ class Ruled(Stepping):
         A number whose name begins with an underscore is not part of the state that users see; it is zero for state
         that comes from elsewhere.
         """
-        raise NotImplementedError
+        return {"step": 0.0}, dict.fromkeys(self._remembered, 0.0)
 
     def _shape(self, name: str, shape: Any) -> Any:
         """The shape of what is kept under a name: that of the parameter."""
