@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,15 +27,12 @@ class Ended(NamedTuple):
     stderr: str
 
 
-def run(program: str | Path, *args: str, cwd: str | Path = ".", imports: str = "gradwright") -> Ended:
-    """Run ``python program *args`` where ``imports``, modules and blanks, are imported already.
-
-    ``gradwright.cli`` among them makes it ``gradwright run program *args``.
-    """
+def run(program: str | Path, *args: str | Path, cwd: str | Path = ".", imports: str = "gradwright") -> Ended:
+    """Run ``python program *args``, or ``gradwright *args``, where the modules ``imports`` are there already."""
     server, folder = _server(imports)
     assert server.stdin is not None
     assert server.stdout is not None
-    server.stdin.write(json.dumps([str(program), list(args), str(cwd), folder]) + "\n")
+    server.stdin.write(json.dumps([str(program), [*map(str, args)], str(cwd), folder]) + "\n")
     server.stdin.flush()
     status = server.stdout.readline()
     assert status, "the process that programs are forked off has ended"
@@ -73,8 +71,9 @@ def _serve() -> None:
 def _ended(program: str, args: list[str]) -> int:
     """The exit status of a program."""
     try:
-        if "gradwright.cli" in sys.argv:
-            return sys.modules["gradwright.cli"].main(["run", program, *args])
+        if program == "gradwright":
+            status: int = import_module("gradwright.cli").main(args)
+            return status
         sys.argv, sys.path[0] = [program, *args], str(Path(program).resolve().parent)
         runpy.run_path(program, run_name="__main__")
     except SystemExit as ended:
@@ -87,5 +86,5 @@ def _ended(program: str, args: list[str]) -> int:
 
 if __name__ == "__main__":
     for module in sys.argv[1:]:
-        __import__(module)
+        import_module(module)
     _serve()

@@ -22,15 +22,15 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)")
 
 
 @functools.cache
-def printed(imports: str, program: Path, *args: str) -> str:
-    """What the program prints where ``imports`` are there already."""
-    done = run(program, *args, imports=imports)
-    assert done.returncode == 0, f"{program} {args}\n{done.stdout}\n{done.stderr}"
+def printed(*command: str | Path, imports: str) -> str:
+    """What a program prints where ``imports`` are there already."""
+    done = run(*command, imports=imports)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
-def on_gradwright(name: str, *args: str) -> str:
-    return printed("gradwright.cli", PROGRAMS / f"{name}.py", *args)
+def on_gradwright(name: str, *args: str, imports: str = "gradwright.as_torch") -> str:
+    return printed("gradwright", "run", PROGRAMS / f"{name}.py", *args, imports=imports)
 
 
 def numbers(text: str) -> list[float]:
@@ -87,7 +87,7 @@ def test_legendre_on_a_device_of_jax(tmp_path, args, dtype, rel, near_zero, comp
         text = f"{before}{step}{loop}    loss = step()\n\n{told}{after}"
     program = tmp_path / "legendre.py"
     program.write_text(text)
-    fits(printed("gradwright.cli jax", program, *args), dtype, rel, near_zero)
+    fits(on_gradwright(str(program.with_suffix("")), *args, imports="gradwright.as_torch jax"), dtype, rel, near_zero)
 
 
 def fits(text, dtype, rel, near_zero):
@@ -228,7 +228,7 @@ def same_number(ours: str, theirs: str, tolerance: float, drawn: bool) -> bool:
 @pytest.mark.parametrize("program", RUNS, ids="-".join)
 def test_prints_what_pytorch_prints(program):
     ours = [line for line in mask(on_gradwright(*program)).splitlines() if not line.startswith("worst:")]  # ours alone
-    theirs = mask(printed("torch sympy", PROGRAMS / f"{program[0]}.py", *program[1:])).splitlines()
+    theirs = mask(printed(PROGRAMS / f"{program[0]}.py", *program[1:], imports="torch sympy")).splitlines()
     assert len(ours) == len(theirs)
     tolerance = 1e-12 if "float64" in program else 1e-5
     for lines in zip(ours, theirs, strict=True):

@@ -1,11 +1,10 @@
 """`gradwright audit`: what it prints and returns."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+
+from tests.programs import run as start
 
 HEAD = """
 import torch, sys
@@ -22,8 +21,7 @@ Halved.apply(torch.ones(3, requires_grad=True)).sum().backward()
 
 def run(tmp_path, text, *options):
     (tmp_path / "p.py").write_text(text)
-    return subprocess.run([sys.executable, "-m", "gradwright", "audit", *options, str(tmp_path / "p.py"), "--own"],
-                          capture_output=True, text=True, env=dict(os.environ), check=False)  # fmt: skip
+    return start("gradwright", "audit", *options, tmp_path / "p.py", "--own", imports="gradwright.cli.audit")
 
 
 @pytest.mark.parametrize(("text", "status", "words"), [

@@ -14,17 +14,17 @@ NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 @functools.cache
-def printed(script: Path, imports: str = "gradwright.cli") -> str:
-    """What a script prints where ``imports`` are there already."""
+def printed(*command: str | Path, imports: str = "gradwright.as_torch") -> str:
+    """What a program prints where ``imports`` are there already."""
     with tempfile.TemporaryDirectory() as folder:
-        done = run(script, cwd=folder, imports=imports)
+        done = run(*command, cwd=folder, imports=imports)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_prints_the_same_as_on_pytorch(script, torch):
-    ours, theirs = printed(script), printed(script, "torch sympy")
+    ours, theirs = printed("gradwright", "run", script), printed(script, imports="torch sympy")
     assert NUMBER.sub("number", ours) == NUMBER.sub("number", theirs)
     numbers = [[float(n) for n in NUMBER.findall(text)] for text in (ours, theirs)]
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-2, abs=2e-3)
@@ -41,7 +41,7 @@ def test_prints_the_same_as_on_pytorch(script, torch):
     ("transformer_classifier", r"accuracy 0\.8"),
 ])
 def test_learns_what_it_is_to_learn(name, said):
-    text = printed(Path(__file__).parent / "training_scripts" / f"{name}.py")
+    text = printed("gradwright", "run", Path(__file__).parent / "training_scripts" / f"{name}.py")
     assert re.search(said, text), text
 
 
