@@ -11,7 +11,6 @@ and draw the same random numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from gradwright.backends.generator import shared
@@ -41,11 +40,11 @@ class Again:
 
 
 def at_level(cls: Any, args: Sequence[Any], through: Callable[[Sequence[Any]], Any],
-             take: Callable[[Any, Any, Sequence[Any]], None] | None = None, halting: Any = None) -> Any:  # fmt: skip
+             take: Callable[[Any, Any, Sequence[Any]], None], halting: Any) -> Any:  # fmt: skip
     """What ``cls`` returns for tensors of a level: ``through`` makes it of those outside; recorded where that is due.
 
     ``through`` returns the outputs as tensors of the level, without history there. ``take`` lets a recorded output be
-    what that one is, by default by its array; in the block ``halting`` is recorded.
+    what that one is; in the block ``halting`` is recorded.
     """
     if not now().records or all(not isinstance(a, TensorBase) or a._node is None for a in args):
         return through(args)
@@ -53,7 +52,7 @@ def at_level(cls: Any, args: Sequence[Any], through: Callable[[Sequence[Any]], A
     before = now()
     try:
         switch(before.but(level=None))  # the Function itself, on tensors of this level
-        with halting or nullcontext():
+        with halting:
             recorded = cls.apply(*args)
     finally:
         switch(before)
@@ -62,10 +61,7 @@ def at_level(cls: Any, args: Sequence[Any], through: Callable[[Sequence[Any]], A
     outs = tensors_in(recorded)
     for own, other in zip(outs, tensors_in(made), strict=True):
         old = own.array
-        if take is None:
-            own.array = other.array
-        else:
-            take(own, other, args)
+        take(own, other, args)
         new[id(old)] = old, own.array
     node = next((o._node._edge()[0] for o in outs if o._node is not None), None)
     if isinstance(node, BackwardNode):

@@ -140,7 +140,6 @@ class Movement(Level):
         """Whether results move."""
         return not self.halted() and not (self._stops and now().stopped >= self.number)
 
-
     def apart(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and how it moves at this level, or None."""
         raise NotImplementedError
