@@ -1,5 +1,6 @@
 """The plugin, in a pytest of its own."""
 
+import functools
 import subprocess
 import sys
 
@@ -38,50 +39,57 @@ def test_keyword():
 """
 
 
-@pytest.fixture
-def run(tmp_path):
-    (tmp_path / "test_it.py").write_text(TESTS)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """What pytest says, once for each way to ask."""
+    folder = tmp_path_factory.mktemp("plugin")
+    (folder / "test_it.py").write_text(TESTS)
 
+    @functools.cache
     def run(*arguments, by=()):
         plugin = ["-p", "gradwright.verify.pytest_plugin", "-p", "no:gradwright", "-p", "no:cacheprovider"]
         command = [sys.executable, *by, "-m", "pytest", *plugin, "-rA", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
     return run
 
 
 def test_the_fixture(run):
-    done = run("test_it.py")
-    assert "PASSED test_it.py::test_right" in done.stdout
-    assert "FAILED test_it.py::test_wrong" in done.stdout
-    assert "0.5 = 1 / the 2 in forward" in done.stdout
-    assert "Traceback" not in done.stdout
+    said = run("test_it.py").stdout
+    assert "PASSED test_it.py::test_right" in said
+    assert "FAILED test_it.py::test_wrong" in said
+    assert "0.5 = 1 / the 2 in forward" in said
+    assert "Traceback" not in said
 
 
 def test_strict_is_on_unless_told_otherwise(run):
-    told = run("test_it.py").stdout
-    assert "PASSED test_it.py::test_strict" in told
-    assert "did you mean 'in_dims'?" in told
-    assert "FAILED test_it.py::test_strict" in run("test_it.py", "-o", "gradwright_strict=false").stdout
+    said = run("test_it.py").stdout
+    assert "PASSED test_it.py::test_strict" in said
+    assert "did you mean 'in_dims'?" in said
+    off = run("test_it.py", "-k", "test_strict", "-o", "gradwright_strict=false").stdout
+    assert "FAILED test_it.py::test_strict" in off
 
 
 def test_strict_is_off_for_the_tests_of_a_program_for_pytorch(run):
-    by = ("-m", "gradwright", "run")
-    assert "FAILED test_it.py::test_strict" in run("test_it.py", by=by).stdout
-    assert "PASSED test_it.py::test_strict" in run("test_it.py", "-o", "gradwright_strict=true", by=by).stdout
+    asked, by = ("test_it.py", "-k", "test_strict"), ("-m", "gradwright", "run")
+    assert "FAILED test_it.py::test_strict" in run(*asked, by=by).stdout
+    assert "PASSED test_it.py::test_strict" in run(*asked, "-o", "gradwright_strict=true", by=by).stdout
+
+
+CHECKED = ("--gradwright-check=test_it.py", "--gradwright-check=nowhere.py", "-k", "Double or Halved or import")
 
 
 def test_a_test_for_each_function_of_a_module(run):
-    done = run("--gradwright-check=test_it.py", "-k", "Double or Halved")
+    done = run(*CHECKED)
     assert "PASSED test_it.py::Double" in done.stdout
     assert "FAILED test_it.py::Halved" in done.stdout
     assert done.returncode == 1
 
 
 def test_a_module_that_is_not_there(run):
-    done = run("--gradwright-check=nowhere.py", "-k", "import")
-    assert "FAILED nowhere.py::import" in done.stdout
-    assert "there is no file nowhere.py" in done.stdout
+    said = run(*CHECKED).stdout
+    assert "FAILED nowhere.py::import" in said
+    assert "there is no file nowhere.py" in said
 
 
 def test_help(run):

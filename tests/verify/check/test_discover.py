@@ -182,7 +182,7 @@ def test_a_folder_is_checked(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(FILES[name])
     (tmp_path / "none").mkdir()
-    report = check([str(tmp_path), str(tmp_path / "none")], fast=True)
+    report = check([str(tmp_path), str(tmp_path / "none")], fast=True, jobs=1)
     assert [(c.name, c.verdict.value) for c in report.checked] == [("Twice", "PASS"), ("Once", "FAIL")]
     (problem,) = report.problems
     assert "no Python file in this folder" in problem[1]

@@ -18,6 +18,6 @@ def test_factors_planted_in_what_backward_returns_first(tmp_path, size, missed):
     text = planted(SOURCE.read_text())
     assert text is not None
     (tmp_path / "planted.py").write_text(text.replace("* 1.01", f"* {1 + size!r}"))
-    report = check(str(tmp_path / "planted.py"), fast=True)
+    report = check(str(tmp_path / "planted.py"), fast=True, jobs=1)
     assert len(report.checked) == 30
     assert {c.name for c in report.checked if c.verdict.value != "FAIL"} == missed
