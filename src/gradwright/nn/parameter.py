@@ -54,11 +54,7 @@ class Parameter(Tensor):
     __torch_function__: Any = _disabled_torch_function_impl
 
     def __new__(cls, data: TensorBase | None = None, requires_grad: bool = True) -> Self:
-        self = object.__new__(cls)
-        self.array, self._counter = _shared("Parameter", data)
-        self._node = self._view = self._grad = None
-        if data is not None:
-            share(self, data)
+        self = _over(cls, "Parameter", data)
         self.requires_grad = requires_grad
         return self
 
@@ -92,11 +88,7 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: TensorBase | None = None, *, persistent: bool = True) -> Self:
-        self = object.__new__(cls)
-        self.array, self._counter = _shared("Buffer", data)
-        self._node = self._view = self._grad = None
-        if data is not None:
-            share(self, data)
+        self = _over(cls, "Buffer", data)
         self.persistent = persistent
         self.requires_grad = data is not None and data.requires_grad
         return self
@@ -108,14 +100,17 @@ class Buffer(Tensor):
         return type(self)(self.data.clone().requires_grad_(self.requires_grad), persistent=self.persistent)
 
 
-def _shared(function: str, data: Any) -> tuple[Any, Any]:
-    """The memory of a tensor, and its version counter; those of an empty one for None."""
-    if data is None:
-        data = creation.empty(0)
-    elif not isinstance(data, Tensor):
+def _over(cls: Any, function: str, data: Any) -> Any:
+    """A leaf of this class over the memory of a tensor, with its version counter; over an empty one for None."""
+    if data is not None and not isinstance(data, Tensor):
         raise TypeError(f"{function}(): argument 'data' must be Tensor or None, not {kind(data)}")
-    shared = data.detach()
-    return shared.array, shared._counter
+    shared = creation.empty(0) if data is None else data.detach()
+    self = object.__new__(cls)
+    self.array, self._counter = shared.array, shared._counter
+    self._node = self._view = self._grad = None
+    if data is not None:
+        share(self, data)
+    return self
 
 
 # -- without a shape yet --

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
+def _sizes(table: Tensor) -> tuple[int, int]:
+    if table.ndim != 2:
+        raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, but got {text(table.shape)}")
+    rows, length = table.shape
+    return rows, length
+
+
 class _Table(Module):
     """What both share: the table, and how its rows are looked up."""
 
@@ -112,11 +119,7 @@ class Embedding(_Table):
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Self:  # fmt: skip
         """A layer whose table is the matrix ``embeddings``, which it shares; trained only if ``freeze`` is False."""
-        if embeddings.ndim != 2:
-            raise AssertionError(
-                f"Embeddings parameter is expected to be 2-dimensional, but got {text(embeddings.shape)}"
-            )
-        rows, length = embeddings.shape
+        rows, length = _sizes(embeddings)
         return cls(rows, length, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -178,11 +181,7 @@ class EmbeddingBag(_Table):
                         sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None
                         ) -> Self:  # fmt: skip
         """A layer whose table is the matrix ``embeddings``, which it shares; trained only if ``freeze`` is False."""
-        if embeddings.ndim != 2:
-            raise AssertionError(
-                f"Embeddings parameter is expected to be 2-dimensional, but got {text(embeddings.shape)}"
-            )
-        rows, length = embeddings.shape
+        rows, length = _sizes(embeddings)
         made = cls(rows, length, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
                    include_last_offset, padding_idx)  # fmt: skip
         made.weight.requires_grad_(not freeze)
