@@ -31,24 +31,9 @@ SIZES = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 Plant = Callable[[Any, Any, Any, float], Any]
 
 
-def _factor(xp: Any, g: Any, r: Any, size: float) -> Any:
-    return r * (1.0 + size)
-
-
-def _sign(xp: Any, g: Any, r: Any, size: float) -> Any:
-    return r * (1.0 - 2.0 * size)
-
-
-def _lost(xp: Any, g: Any, r: Any, size: float) -> Any:
-    """Half of the entries lose a part, as where one of two terms is lost."""
-    flat = np.arange(int(np.prod(r.shape))).reshape(r.shape) % 2
-    return r * xp.asarray(1.0 - size * flat, dtype=r.dtype)
-
-
-def _doubled(xp: Any, g: Any, r: Any, size: float) -> Any:
-    """The last entry is there twice."""
-    flat = np.arange(int(np.prod(r.shape))).reshape(r.shape) == int(np.prod(r.shape)) - 1
-    return r * xp.asarray(1.0 + size * flat, dtype=r.dtype)
+def _share(r: Any, xp: Any, at: Callable[[Any], Any]) -> Any:
+    """1 at those entries, counted through, that ``at`` says, 0 at others."""
+    return xp.asarray(1.0 * at(np.arange(int(np.prod(r.shape))).reshape(r.shape)), dtype=r.dtype)
 
 
 def _transposed(xp: Any, g: Any, r: Any, size: float) -> Any:
@@ -58,14 +43,16 @@ def _transposed(xp: Any, g: Any, r: Any, size: float) -> Any:
     return r * (1.0 - size) + turned * size
 
 
-def _axis(xp: Any, g: Any, r: Any, size: float) -> Any:
-    return r * (1.0 - size) + xp.flip(r, axis=len(r.shape) - 1) * size if r.shape else r
-
-
 PLANTS: dict[str, Plant] = {
-    "factor": _factor, "sign": _sign, "lost term": _lost, "doubled term": _doubled, "transpose": _transposed,
-    "wrong axis": _axis,
+    "factor": lambda xp, g, r, size: r * (1.0 + size),
+    "sign": lambda xp, g, r, size: r * (1.0 - 2.0 * size),
+    "lost term": lambda xp, g, r, size: r * (1.0 - size * _share(r, xp, lambda k: k % 2)),
+    "doubled term": lambda xp, g, r, size: r * (1.0 + size * _share(r, xp, lambda k: k == k.size - 1)),
+    "transpose": _transposed,
+    "wrong axis": lambda xp, g, r, size: (
+        r * (1.0 - size) + xp.flip(r, axis=len(r.shape) - 1) * size if r.shape else r),
 }  # fmt: skip
+"""Half of the entries lose a part, as where one of two terms is lost; the last entry is there twice."""
 
 
 def planted(op: Op, plant: Plant, size: float) -> Op:

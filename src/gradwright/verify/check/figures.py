@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -115,14 +114,11 @@ def _worst(blocks: Sequence[Mapping[str, Any]], entry: Mapping[str, Any] | None)
         return None
     for k, b in enumerate(blocks):
         if (b["input"], b["output"]) == (entry["input"], entry["output"]):
-            same = [_same(_matrix(b[m]), float(entry[m])) for m in ("analytic", "numeric", "bar")]
+            same = [np.isclose(_matrix(b[m]), float(entry[m]), 0, 0, equal_nan=True)
+                    for m in ("analytic", "numeric", "bar")]  # fmt: skip
             for i, j in np.argwhere(np.logical_and.reduce(same)):
                 return k, int(i), int(j)
     return None
-
-
-def _same(matrix: Matrix, value: float) -> Matrix:
-    return np.isnan(matrix) if math.isnan(value) else matrix == value
 
 
 def _matrix(rows: Any) -> Matrix:

@@ -197,18 +197,10 @@ def precision(r: Residual, c: Context) -> Hypothesis | None:
     """The arithmetic is too coarse to tell, or forward is rough."""
     if not rough(r, c):
         return None
-    coarsest = next(
-        (
-            n
-            for n, x in zip(c.case.names, c.case.varied, strict=True)
-            if x.array.dtype.itemsize < (16 if x.array.dtype.kind == "c" else 8)
-        ),
-        None,
-    )
-    if coarsest is not None:
-        dtype = dict(zip(c.case.names, c.case.varied, strict=True))[coarsest].array.dtype
-        return Hypothesis("precision", f"`{coarsest}` is of {dtype}: differences of numbers so coarse cannot tell", 1.0,
-                          "give inputs of float64")
+    for name, x in zip(c.case.names, c.case.varied, strict=True):
+        if x.array.real.dtype.itemsize < 8:
+            sentence = f"`{name}` is of {x.array.dtype}: differences of numbers so coarse cannot tell"
+            return Hypothesis("precision", sentence, 1.0, "give inputs of float64")
     return Hypothesis("noise", "forward is not smooth: finite differences do not settle, whatever the step (rounding "
                       "to a lower precision inside, an iteration stopped early, a table)", 1.0,
                       "compute in float64 throughout, and iterate to the end; or give inputs where the function "

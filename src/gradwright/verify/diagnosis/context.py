@@ -66,10 +66,8 @@ class Context:
         function = self.case.function
         for part in ("forward", "backward") if function is not None else ():
             found += [(f"the {k} in {part}", float(k)) for k in _constants(getattr(function, part))]
-        for name, shape in [
-            *((r.name, r.input.full) for r in self.residuals),
-            *((o.name, o.full) for o in self.case.columns),
-        ]:
+        sides = [*((r.name, r.input) for r in self.residuals), *((o.name, o) for o in self.case.columns)]
+        for name, shape in ((name, part.full) for name, part in sides):
             found.append((f"the number of entries of `{name}`", float(math.prod(shape))))
             found += [(f"the size of dimension {d} of `{name}`", float(n)) for d, n in enumerate(shape)]
         return [(n, v) for n, v in found if math.isfinite(v) and v not in (0.0, 1.0)]
@@ -92,19 +90,13 @@ class Context:
         for name, value in zip(self.case.arguments, self.case.inputs, strict=True):
             found += [(n, t.array) for n, t in named(value, name)]
         found += [(c.name, t.array) for c, t in zip(self.case.columns, self.case.outputs, strict=True)]
-        found += [
-            (n, v.array if isinstance(v, TensorBase) else v)
-            for n, v in self.kept.items()
-            if isinstance(v, (TensorBase, np.ndarray))
-        ]
+        found += [(n, v.array if isinstance(v, TensorBase) else v) for n, v in self.kept.items()
+                  if isinstance(v, (TensorBase, np.ndarray))]  # fmt: skip
         unique: list[tuple[str, Any]] = []
         for name, array in found:
             array = self.case.grid.cut(np.asarray(backends.to_host(array)))
-            if (
-                array.dtype.kind == "f"
-                and array.size > 1
-                and not any(a.shape == array.shape and np.array_equal(a, array) for _, a in unique)
-            ):
+            known = any(a.shape == array.shape and np.array_equal(a, array) for _, a in unique)
+            if array.dtype.kind == "f" and array.size > 1 and not known:
                 unique.append((name, array.astype(np.float64)))
         return unique
 

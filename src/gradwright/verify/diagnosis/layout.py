@@ -177,32 +177,17 @@ def conjugate(r: Residual, c: Context) -> Hypothesis | None:
     """A complex conjugate is missing, or one too many."""
     rows = _signs(r.input)[:, None]
     columns = np.concatenate([_signs(o) for o in r.outputs])[None]
-    guesses = []
-    if r.input.is_complex and (columns < 0).any():
-        guesses.append(
-            (
-                rows * columns,
-                f"the gradient of `{r.name}` lacks a conjugate of what it multiplies grad_output with",
-                "multiply grad_output by the conjugate of the derivative",
-            )
-        )
-    if r.input.is_complex:
-        guesses.append(
-            (
-                rows,
-                f"the gradient of `{r.name}` is the conjugate of what it should be",
-                f"conjugate the gradient of `{r.name}`",
-            )
-        )
-    if (columns < 0).any():
-        guesses.append(
-            (
-                columns,
-                f"grad_output is conjugated in the gradient of `{r.name}`",
-                "take away, or add, the conjugate of grad_output",
-            )
-        )
-    for signs, sentence, mend in guesses:
+    out_is_complex, is_complex = (columns < 0).any(), r.input.is_complex
+    guesses = [
+        (is_complex and out_is_complex, rows * columns,
+         f"the gradient of `{r.name}` lacks a conjugate of what it multiplies grad_output with",
+         "multiply grad_output by the conjugate of the derivative"),
+        (is_complex, rows, f"the gradient of `{r.name}` is the conjugate of what it should be",
+         f"conjugate the gradient of `{r.name}`"),
+        (out_is_complex, columns, f"grad_output is conjugated in the gradient of `{r.name}`",
+         "take away, or add, the conjugate of grad_output"),
+    ]  # fmt: skip
+    for signs, sentence, mend in (guess for may, *guess in guesses if may):
         evidence = r.explained(signs * r.numeric)
         if evidence >= ENOUGH:
             return Hypothesis("conjugate", sentence, evidence, mend, r.name)
