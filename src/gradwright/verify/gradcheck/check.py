@@ -20,7 +20,7 @@ from gradwright.verify.gradcheck.compare import Comparison, check_constant
 from gradwright.verify.gradcheck.forward import check_batched_backward, check_batched_forward
 from gradwright.verify.gradcheck.passes import check_linear, check_surrogate, check_undefined, check_zero, surrogates
 from gradwright.verify.gradcheck.projections import ACCEPTED, project
-from gradwright.verify.gradcheck.settings import SUITS, Settings, check_inputs, precision_of
+from gradwright.verify.gradcheck.settings import Settings, check_inputs, precision_of
 from gradwright.verify.numeric.budget import Picked, estimate, pick
 from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import Subject, leaf, parameters, tensors
@@ -98,9 +98,10 @@ def gradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: 
     func, inputs = on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     check_inputs(inputs)
     with restored(tensors(inputs)):
-        return _check(func, inputs, None, partial(diagnose, func, inputs), eps, atol, rtol, raise_exception,
-                      nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget,
-                      check_backward_ad, check_forward_ad, check_batched_grad, check_batched_forward_grad)  # fmt: skip
+        asked = Settings(eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked),
+                         budget, "", check_backward_ad, check_forward_ad, check_batched_grad,
+                         check_batched_forward_grad)  # fmt: skip
+        return _check(func, inputs, None, partial(diagnose, func, inputs), asked, raise_exception)
 
 
 def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any],
@@ -146,10 +147,11 @@ def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any],
     names = [*parameters(func, len(inputs)), *(f"grad_outputs[{i}]" for i in range(len(cotangents)))]
     try:
         with enable_grad(), restored(tensors(inputs + cotangents)):
-            return _check(gradient, inputs + cotangents, names, partial(diagnose, func, inputs, order=2), eps, atol,
-                          rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode,
-                          bool(masked), budget, check_rev_over_rev, check_fwd_over_rev, check_batched_grad,
-                          False)  # fmt: skip
+            asked = Settings(eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode,
+                             bool(masked), budget, "", check_rev_over_rev, check_fwd_over_rev,
+                             check_batched_grad)  # fmt: skip
+            diagnosed = partial(diagnose, func, inputs, order=2)
+            return _check(gradient, inputs + cotangents, names, diagnosed, asked, raise_exception)
     except CutError as e:
         if not raise_exception:
             return False
@@ -186,18 +188,14 @@ class _Gradient:
         return tuple([g for g in found if g is not None])
 
 
-def _check(func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[str] | None, diagnosed: Callable[[], Any],
-           eps: float | None, atol: float | None, rtol: float | None, raise_exception: bool, nondet_tol: float,
-           undefined: bool, dtypes: bool, fast: bool, masked: bool, budget: float | None, *modes: bool) -> bool:
+def _check(func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[str] | None,
+           diagnosed: Callable[[], Any], asked: Settings, raise_exception: bool) -> bool:  # fmt: skip
     subject: Subject | None = None
     try:
         with strict():
             visit = Visit(func, inputs)
             subject = Subject(func, inputs, names)
-            precision = precision_of(subject)
-            suit = SUITS[precision]
-            settings = Settings(eps, suit.atol if atol is None else atol, suit.rtol if rtol is None else rtol,
-                                nondet_tol, undefined, dtypes, fast, masked, budget, precision, *modes)  # fmt: skip
+            settings = asked.suited(precision_of(subject))
             if declared := surrogates(subject):
                 check_surrogate(subject, settings, declared)
             elif subject.differentiable:

@@ -48,8 +48,8 @@ class Settings(NamedTuple):
     """
 
     eps: float | None
-    atol: float
-    rtol: float
+    atol: Any
+    rtol: Any
     nondet_tol: float
     undefined: bool
     dtypes: bool
@@ -61,6 +61,11 @@ class Settings(NamedTuple):
     forward: bool = False
     batched_backward: bool = False
     batched_forward: bool = False
+
+    def suited(self, precision: str) -> Settings:
+        """With the tolerances that suit this precision, where none were asked for."""
+        given = {k: getattr(SUITS[precision], k) for k in ("atol", "rtol") if getattr(self, k) is None}
+        return self._replace(precision=precision, **given)
 
     def steps(self, x: Any) -> Matrix:
         """How far to go each way, for each coordinate of ``x``."""
