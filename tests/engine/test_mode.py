@@ -7,7 +7,7 @@ from gradwright.op import Op
 
 import gradwright as gw
 from gradwright.engine.general import general
-from gradwright.engine.mode import PLAIN, UNRECORDED, Mode, now, recording, recording_as, switch
+from gradwright.engine.mode import PLAIN, UNRECORDED, Mode, now, recording, resumed, switch
 from gradwright.engine.watch import Watch
 
 
@@ -40,7 +40,7 @@ def test_a_watch_turned_on_inside_stays_on():
     watch = Watch()
     before = recording(False)
     watch.__enter__()
-    recording_as(before)
+    switch(resumed(before))
     assert now() == Mode(watches=(watch,), quick=False)
     watch.__exit__()
 

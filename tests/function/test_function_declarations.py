@@ -1,6 +1,314 @@
-"""The contract of `Function`: what is declared of it (mark_dirty), and what that keeps safe."""
+"""What a Function may declare, under PyTorch's names and with its behaviour: mark_dirty and what it keeps safe, too."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import weakref
 
 import pytest
+
+import gradwright as gw
+
+
+@pytest.fixture
+def function(T):
+    """The namespace ``autograd.function``."""
+    return T.autograd.function
+
+
+def test_the_namespace_has_pytorchs_names(torch):
+    ours = gw.autograd.function
+    assert set(torch.autograd.function.__all__) == set(ours.__all__)
+    for name in ours.__all__:
+        assert inspect.isclass(getattr(ours, name)) == inspect.isclass(getattr(torch.autograd.function, name))
+        assert inspect.getdoc(getattr(ours, name))
+    public = {n for n in vars(torch.autograd.Function) if n[0] != "_"} | {"forward", "backward", "vjp", "jvp", "apply",
+              "setup_context", "clear_saved_tensors_on_access", "boxed_grads_call"}  # fmt: skip
+    assert {n for n in public if not hasattr(gw.autograd.Function, n)} == set()
+
+
+# ---- ctx -------------------------------------------------------------------------------------------------
+
+
+def test_every_ctx_is_a_function_ctx(T, function, leaf):
+    seen = []
+
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(ctx)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx)
+            return g
+
+    F.apply(leaf(1.0)).backward()
+    assert all(isinstance(ctx, function.FunctionCtx) for ctx in seen)
+    assert all(isinstance(ctx, function.BackwardCFunction) for ctx in seen)
+    assert not isinstance(F, function.FunctionCtx)
+
+
+def test_a_ctx_made_by_hand_keeps_what_it_is_told(T, function):
+    ctx = function.FunctionCtx()
+    x = T.ones(2)
+    ctx.save_for_backward(x, None)
+    ctx.save_for_forward(x)
+    ctx.mark_dirty(x)
+    ctx.mark_non_differentiable(x)
+    ctx.set_materialize_grads(False)
+    assert ctx.to_save[0] is x
+    told = {"to_save", "saved_for_forward", "dirty_tensors", "non_differentiable", "materialize_grads"}
+    assert set(vars(ctx)) == told
+    assert ctx.materialize_grads is False
+    with pytest.warns(FutureWarning, match="mark_shared_storage"):
+        ctx.mark_shared_storage((x, x))
+
+
+def test_shared_storage_need_not_be_marked(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with pytest.warns(FutureWarning, match="Tensors with shared storages are automatically tracked"):
+                ctx.mark_shared_storage((x, x))
+            return x * 1
+
+    F.apply(leaf(1.0))
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_only_tensors_are_saved_for_forward(T, function, leaf, by_hand):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx = function.FunctionCtx() if by_hand else ctx
+            ctx.save_for_forward(x, None)
+            ctx.save_for_forward(x, 3)
+            return x * 1
+
+    with pytest.raises(AssertionError, match="save_for_forward expects all arguments to be tensors"):
+        F.apply(leaf(1.0))
+
+
+def test_what_is_saved_for_forward_is_not_kept_for_backward(T, leaf):
+    seen = []
+
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            ctx.save_for_forward(x, y)
+            ctx.save_for_backward(x)
+            seen.append(weakref.ref(y))
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            assert len(ctx.saved_tensors) == 1
+            return g
+
+    out = F.apply(leaf(1.0))
+    gc.collect()
+    assert seen[0]() is None
+    out.backward()
+
+
+def test_jvp_can_be_called_on_the_ctx(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.k = 3
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.k
+
+        @staticmethod
+        def jvp(ctx, dx):
+            return dx * ctx.k
+
+    x = leaf(1.0)
+    assert F.apply(x).grad_fn.apply_jvp(x.detach() * 2).item() == 6
+
+
+# ---- flags -----------------------------------------------------------------------------------------------
+
+
+def clearing(T):
+    class F(T.autograd.Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * g * x
+
+    return F
+
+
+def test_saved_tensors_may_be_cleared_on_access(T, leaf):
+    x = leaf([2.0])
+    y = clearing(T).apply(x)
+    y.backward(retain_graph=True)
+    assert x.grad.tolist() == [4.0]
+    with pytest.raises(RuntimeError, match="saved_tensors can only be accessed once when clear_saved_tensors_on_acces"):
+        y.backward()
+
+
+def test_saved_tensors_are_gone_after_the_first_access(T, leaf):
+    y = clearing(T).apply(leaf([2.0]))
+    assert y.grad_fn.saved_tensors[0].tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="can only be accessed once"):
+        y.grad_fn.saved_tensors
+
+
+def test_clearing_frees_the_memory(T):
+    x = T.ones(3, requires_grad=True)
+    y = x * 2
+    out = clearing(T).apply(y)
+    seen = weakref.ref(y)
+    del y
+    saved = out.grad_fn.saved_tensors
+    del saved
+    assert seen() is None
+
+
+def test_an_ordinary_function_may_ask_again(T, leaf):
+    class F(clearing(T)):
+        clear_saved_tensors_on_access = False
+
+    y = F.apply(leaf([2.0]))
+    assert y.grad_fn.saved_tensors[0].tolist() == y.grad_fn.saved_tensors[0].tolist()
+
+
+@pytest.mark.parametrize("name", ["backward", "vjp"])
+def test_boxed_gradients_come_in_one_list(T, leaf, name):
+    def derivative(ctx, grads):
+        assert type(grads) is list
+        h = grads.pop()
+        return grads.pop() + 2 * h
+
+    class F(T.autograd.Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, x * 2
+
+    setattr(F, name, staticmethod(derivative))
+    x = leaf(1.0)
+    a, b = F.apply(x)
+    assert a.grad_fn.apply(T.ones(1), T.ones(1)).item() == 3
+    (a * 10 + b).backward()
+    assert x.grad.item() == 12
+
+
+# ---- jvp and vmap ----------------------------------------------------------------------------------------
+
+
+def test_jvp_and_vmap_must_be_written(T):
+    with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
+        T.autograd.Function.jvp(None, 1)
+    with pytest.raises(NotImplementedError, match="you must either override the vmap staticmethod or"):
+        T.autograd.Function.vmap(None, (0,), 1)
+    assert T.autograd.Function.generate_vmap_rule is False
+
+
+def test_a_vmap_and_its_generation_exclude_each_other(torch):
+    def declare(T):
+        class F(T.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x):
+                return x * 1
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.k = 1
+
+            @staticmethod
+            def vmap(info, in_dims, x):
+                return x, in_dims[0]
+
+        return F
+
+    with pytest.raises(RuntimeError) as theirs:
+        torch.vmap(declare(torch).apply)(torch.ones(2, requires_grad=True))
+    with pytest.raises(RuntimeError) as ours:
+        declare(gw)
+    assert str(theirs.value).startswith(str(ours.value))
+
+
+def base(T, forward):
+    class Base(T.autograd.Function):
+        pass
+
+    Base.forward = staticmethod(forward)
+    return Base
+
+
+@pytest.mark.parametrize(
+    ("forward", "jvp"),
+    [
+        (lambda ctx, x, y: x, lambda ctx, dx: dx),
+        (lambda ctx, x, y=1: x, lambda ctx, dx, dy, dz: dx),
+        (lambda ctx, x: x, lambda ctx, *, dx: dx),
+    ],
+)
+def test_a_jvp_that_cannot_be_called_is_an_error(forward, jvp):
+    with pytest.raises(TypeError, match=r"F\.jvp must take ctx and a tangent for each argument of forward \(x"):
+        type("F", (base(gw, forward),), {"jvp": staticmethod(jvp)})
+
+
+@pytest.mark.parametrize(
+    ("forward", "jvp"),
+    [
+        (lambda ctx, x, y=1: x, lambda ctx, dx: dx),
+        (lambda ctx, x, y: x, lambda ctx, *t: t),
+        (lambda ctx, *xs: xs, lambda ctx, dx: dx),
+        (lambda ctx, x, y: x, lambda *t: t),
+    ],
+)
+def test_a_jvp_that_can_be_called_is_taken(T, forward, jvp):
+    type("F", (base(T, forward),), {"jvp": staticmethod(jvp)})
+
+
+def test_a_vmap_takes_info_and_dims():
+    with pytest.raises(TypeError, match=r"F\.vmap must take info, in_dims and each argument of forward \(x\), but its"):
+        type("F", (base(gw, lambda ctx, x: x),), {"vmap": staticmethod(lambda info, x: x)})
+    type("F", (base(gw, lambda ctx, x: x),), {"vmap": staticmethod(lambda info, in_dims, x: x)})
+
+
+# ---- old names -------------------------------------------------------------------------------------------
+
+
+def test_old_classes_can_still_be_subclassed(T, function, leaf):
+    class F(function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x, inplace=False):
+            if inplace:
+                ctx.mark_dirty(x)
+            return x.mul_(3) if inplace else x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3, None
+
+    x = leaf(2.0)
+    F.apply(x * 1, True).backward()
+    assert x.grad.item() == 3
+    assert issubclass(function.NestedIOFunction, T.autograd.Function)
+    assert isinstance(F, function.FunctionMeta)
+
 
 # ---- mark_dirty ------------------------------------------------------------------------------------------
 

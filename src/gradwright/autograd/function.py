@@ -1,8 +1,7 @@
 """User-written operations."""
 
-from gradwright.function.contract.declarations import FunctionCtx
 from gradwright.function.contract.once_differentiable import once_differentiable
-from gradwright.function.ctx import BackwardCFunction
+from gradwright.function.ctx import BackwardCFunction, FunctionCtx
 from gradwright.function.function import Function, FunctionMeta, InplaceFunction, NestedIOFunction
 
 __all__ = [

@@ -296,7 +296,7 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
     """What was given as the cotangent of an output, in its dtype; TypeError for no tensor, RuntimeError for a shape."""
     if not isinstance(g, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
-    used(g)
+    used((g,))
     if t.array.__class__ is not g.array.__class__ or is_kept(t.array):
         backends.common("backward", (t.array, g.array))
     if g.array.shape != t.array.shape:

@@ -52,7 +52,7 @@ now, switch = _mode.get, _mode.set
 
 
 def recording(on: bool) -> Mode:
-    """Switch recording on or off, with no listener if off; returns the mode before, for `recording_as`."""
+    """Switch recording on or off, with no listener if off; returns the mode before, for `resumed`."""
     before = _mode.get()
     if before is PLAIN or before is UNRECORDED:
         _mode.set(PLAIN if on else UNRECORDED)
@@ -87,11 +87,6 @@ def listening(mode: Mode, listener: Any) -> Mode:
     if mode is PLAIN:
         return _made(Mode, (False, (), listener, False, None, True, None, -1))
     return mode._replace(records=False, listener=listener)
-
-
-def recording_as(before: Mode) -> None:
-    """Switch to `resumed`."""
-    _mode.set(resumed(before))
 
 
 def resumed(before: Mode, mode: Mode | None = None) -> Mode:

@@ -99,28 +99,19 @@ def joined(a: Any, b: Any) -> Any:
     return a + b if hasattr(a, "_node") else seen("add", (a, b), lambda: a + b)
 
 
-def recorded(node: Any) -> None:
-    """Tell all watches, the newest first, of a new node."""
-    for watch in reversed(now().watches):
-        watch.recorded(node)
+def _telling(event: str, order: Callable[[Any], Any] = iter) -> Callable[..., None]:
+    """The function that tells all watches of an event: the methods of `Watch` say which there are."""
+
+    def tell(*what: Any) -> None:
+        for watch in order(now().watches):
+            getattr(watch, event)(*what)
+
+    return tell
 
 
-def writing(t: Any) -> None:
-    """Tell all watches of a write in place that comes."""
-    for watch in now().watches:
-        watch.writing(t)
-
-
-def exchanged(t: Any) -> None:
-    """Tell all watches of a tensor that is about to show other memory."""
-    for watch in now().watches:
-        watch.exchanged(t)
-
-
-def leaving(t: Any) -> None:
-    """Tell all watches of values that are about to leave."""
-    for watch in now().watches:
-        watch.leaving(t)
+recorded = _telling("recorded", reversed)  # the newest first
+writing, exchanged, leaving = map(_telling, ("writing", "exchanged", "leaving"))
+parted, used = map(_telling, ("parted", "used"))
 
 
 def applying(cls: Any, args: Sequence[Any]) -> Any:
@@ -130,12 +121,6 @@ def applying(cls: Any, args: Sequence[Any]) -> Any:
         if found is not NotImplemented:
             return found
     return NotImplemented
-
-
-def used(*tensors: Any) -> None:
-    """Tell all watches of tensors whose arrays are about to be read."""
-    for watch in now().watches:
-        watch.used(tensors)
 
 
 def drawing(source: Any) -> Any:
@@ -158,12 +143,6 @@ def setting(options: dict[str, Any], name: str) -> Any:
     """What the newest watch takes for an option of an optimiser; NotImplemented if that is what it is."""
     watches = now().watches
     return watches[-1].setting(options, name) if watches else NotImplemented
-
-
-def parted(t: Any, how: str) -> None:
-    """Tell all watches of values that go on without their history."""
-    for watch in now().watches:
-        watch.parted(t, how)
 
 
 def run(node: Any, g: Any) -> Any:

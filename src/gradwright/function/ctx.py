@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import warnings
+from abc import ABCMeta
 from collections.abc import Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends
 from gradwright.backends.quiet import as_user
@@ -20,16 +23,72 @@ from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.strict import tell, warn
 from gradwright.engine.version import noted
-from gradwright.function.contract.declarations import Declaring, FunctionCtx, root
-from gradwright.function.contract.signature import lacks_return
+from gradwright.function.contract.signature import lacks_return, parameters, root
 from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
 from gradwright.function.watched.in_backward import Guard
 from gradwright.function.watched.left_by_backward import LeftByBackward
 from gradwright.function.watched.replay import Replay, again
 from gradwright.ops.shape import broadcasts
 
+if TYPE_CHECKING:
+    from gradwright.face.typing import Tensor
 
-class BackwardNode(Declaring, Node):
+
+pushing: ContextVar[list[Any] | None] = ContextVar("where save_for_forward keeps tensors; None: nowhere", default=None)
+
+
+class FunctionCtx(metaclass=ABCMeta):  # noqa: B024 - one of them is made by hand
+    """What the ctx of every Function is an instance of; instantiated, a ctx to call forward with by hand.
+
+    The ``ctx`` that `Function.apply` makes is a node of the graph, and more than this. One made by hand only keeps what
+    it is told: ``to_save``, ``dirty_tensors``, ``non_differentiable``, ``materialize_grads``, ``saved_for_forward``.
+    """
+
+    if TYPE_CHECKING:  # what the ctx of a Function has besides, and whatever one keeps there
+        saved_tensors: tuple[Tensor, ...]
+        needs_input_grad: tuple[bool, ...]
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for backward, as ``to_save``."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for jvp, as ``saved_for_forward``."""
+        self.saved_for_forward = _tensors_alone(tensors)
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Declare inputs that forward changes in place."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Declare outputs that have no derivative."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether undefined gradients are zeros."""
+        self.materialize_grads = value
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Do nothing: deprecated."""
+        _deprecated()
+
+
+def _tensors_alone(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not all(v is None or isinstance(v, TensorBase) for v in values):
+        raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as "
+                             "attributes on ctx.")  # fmt: skip
+    return values
+
+
+def _deprecated() -> None:
+    warnings.warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note "
+                  "that calls to `set_()` are not tracked", FutureWarning, stacklevel=3)  # fmt: skip
+
+
+class BackwardNode(Node):
     """The node of a user's Function, and the ``ctx`` of its forward and backward.
 
     Any attribute may be set on it. Tensors among those that forward has set, also in lists, tuples and dictionaries,
@@ -74,6 +133,17 @@ class BackwardNode(Declaring, Node):
     """What running forward again takes, if it has kept intermediates."""
     _trees: tuple[Any, Any]
     """What remains of arguments and outputs without their tensors, if those came in containers (`nested`)."""
+
+    @classmethod
+    def new(cls, **known: Any) -> Any:
+        """The ctx of a forward that is about to run, with these attributes known."""
+        ctx = object.__new__(cls)
+        ctx._hooks = ctx._ports = ctx._replay = None
+        ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
+        ctx._materialize = True
+        for name, value in known.items():
+            setattr(ctx, name, value)
+        return ctx
 
     @property
     def needs_input_grad(self) -> tuple[Any, ...]:
@@ -121,6 +191,20 @@ class BackwardNode(Declaring, Node):
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (True, the default) or None for outputs that no gradient reached."""
         self._materialize = value
+
+    def save_for_forward(self, *tensors: TensorBase | None) -> None:
+        """Keep tensors (or None) for jvp, which finds them in ``saved_tensors``.
+
+        Raises AssertionError for anything that is no tensor.
+        """
+        _tensors_alone(tensors)
+        kept = pushing.get()
+        if kept is not None:
+            kept[:] = tensors
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Do nothing: tensors that share memory are known."""
+        _deprecated()
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -199,10 +283,7 @@ class BackwardNode(Declaring, Node):
     def _argument(self, k: int) -> str:
         """What forward calls its input number k."""
         cls = getattr(self._function, "_user", self._function)
-        parameters = list(inspect.signature(cls.forward).parameters.values())
-        if cls.setup_context is root(cls).setup_context:
-            del parameters[0]  # ctx
-        for n, p in enumerate(parameters):
+        for n, p in enumerate(parameters(cls)):
             if p.kind is p.VAR_POSITIONAL:
                 return f"{p.name}[{k - n}]"
             if n == k:
@@ -302,6 +383,10 @@ class BackwardNode(Declaring, Node):
         return self._recorded(grads, None) if now().records else self._function._derivative()(self, *grads)
 
     __call__ = apply
+
+    def apply_jvp(self, *tangents: Any) -> Any:
+        """Run the user's jvp by hand: tangents of the inputs in, what jvp returns out."""
+        return self._function.jvp(self, *tangents)
 
 
 FunctionCtx.register(BackwardNode)

@@ -24,8 +24,8 @@ from gradwright.engine.memory import share
 from gradwright.engine.mode import is_grad_enabled, now
 from gradwright.engine.nodes_of_ops import underived
 from gradwright.function.contract.containers import TENSOR, TENSORLESS, filled, parts, put_together, take_apart
-from gradwright.function.contract.declarations import pushing
 from gradwright.function.contract.surrogate import reason_of, surrogate
+from gradwright.function.ctx import pushing
 from gradwright.function.function import Function, FunctionMeta
 from gradwright.ops.declare import Rule, declared
 from gradwright.ops.shape import sum_to

@@ -35,7 +35,6 @@ from gradwright.engine.view import refresh
 from gradwright.function import of_containers
 from gradwright.function.contract import signature
 from gradwright.function.contract.containers import TENSORLESS, holds_tensors
-from gradwright.function.contract.declarations import Declarations, root
 from gradwright.function.contract.surrogate import declared
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.outputs import recorded, unrecorded
@@ -61,7 +60,7 @@ class FunctionMeta(type):
         check_names(name, body)
         signature.define(cls, body)
         cls._outer, cls._keeping = UNREAD, {}
-        cls._usual = cls.vjp is root(cls).vjp and not cls.boxed_grads_call
+        cls._usual = cls.vjp is signature.root(cls).vjp and not cls.boxed_grads_call
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
 
     def __setattr__(cls, name: str, value: Any) -> None:
@@ -70,7 +69,7 @@ class FunctionMeta(type):
             cls._usual = False
 
 
-class Function(Declarations, metaclass=FunctionMeta):
+class Function(metaclass=FunctionMeta):
     """Base of user-written operations. Never instantiate it: ``MyFunction.apply(...)`` runs it.
 
     Write ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)`` as static methods; or ``forward(*args)`` without
@@ -153,6 +152,41 @@ class Function(Declarations, metaclass=FunctionMeta):
 
         vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """The tangents of the outputs, given those of the inputs: see `pushforward`."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @classmethod
+    def _has_jvp(cls) -> bool:
+        """Whether it declares one."""
+        return cls.jvp is not Function.jvp
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The outputs of a batch of calls, and where their batch dims are."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
+                                  "or set generate_vmap_rule=True.")  # fmt: skip
+
+    generate_vmap_rule = False
+    """Whether vmap may make its own rule, instead of one given as `vmap`."""
+    clear_saved_tensors_on_access = False
+    """Whether ``ctx.saved_tensors`` may be asked for only once, and its memory freed then."""
+    captures_tensors = False
+    """Whether forward may use tensors that require grad and are no arguments, because backward sees to them itself."""
+    boxed_grads_call = False
+    """Whether backward gets its grad_outputs as one list, which it may empty: ``backward(ctx, grads)``."""
+    _fit, _cast = "return grad.sum_to_size({sizes})", "return grad.to({argument}.dtype)"
+    """What to return instead of a gradient of a larger shape, and of one of another dtype."""
+    _give = "return the gradient"
+    """What to do where None is returned and should not be."""
+
+    @staticmethod
+    def _formula(argument: str) -> Any:
+        """What computes the gradient of an argument, if that is not all of backward."""
+
     @classmethod
     def _derivative(cls) -> Callable[..., Any]:
         """The user's backward, or vjp, which is another name of it."""
@@ -221,7 +255,7 @@ class Function(Declarations, metaclass=FunctionMeta):
             if listener is not None:
                 switch(listening(mode, listener))
             if mode is not PLAIN and mode.watches:
-                result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
+                result = watch.seen(cls.__name__, args, partial(signature.run_forward, cls, node, args))
             elif own_context:
                 result = cls.forward(node, *args)
             else:
@@ -239,14 +273,6 @@ class Function(Declarations, metaclass=FunctionMeta):
         if mode is not PLAIN and mode.watches:
             watch.recorded(node)
         return out
-
-
-def _forward(cls: type[Function], node: BackwardNode, args: tuple[Any, ...]) -> Any:
-    if cls.setup_context is Function.setup_context:
-        return cls.forward(node, *args)
-    result = cls.forward(*args)
-    cls.setup_context(node, args, result)
-    return result
 
 
 def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradwright.engine.base import TensorBase
 from gradwright.function.contract.containers import TENSORLESS, Tree, answers, paths, put_together, shaped, take_apart
-from gradwright.function.contract.declarations import root
+from gradwright.function.contract.signature import root, run_forward
 from gradwright.function.ctx import BackwardNode
 
 
@@ -72,11 +72,7 @@ def _flat(cls: Any) -> Any:
         ctx._trees = rest, None
         if rest is not None:
             args = put_together(rest, iter(args[1:]))
-        if cls.setup_context is base.setup_context:
-            return _taken_out(ctx, cls.forward(ctx, *args))
-        result = cls.forward(*args)
-        cls.setup_context(ctx, args, result)
-        return _taken_out(ctx, result)
+        return _taken_out(ctx, run_forward(cls, ctx, args))
 
     def backward(ctx: Any, *grads: Any) -> Any:
         rest, out = ctx._trees

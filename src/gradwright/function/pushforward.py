@@ -12,7 +12,8 @@ from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.function.contract.containers import TENSOR, Tree, answers, put_together, shaped, take_apart
-from gradwright.function.contract.declarations import pushing, root
+from gradwright.function.contract.signature import run_forward
+from gradwright.function.ctx import pushing
 from gradwright.function.of_containers import flat
 
 
@@ -70,13 +71,10 @@ def begun(cls: Any, args: Sequence[Any]) -> tuple[Any, Any]:
     Forward is recorded, where operations are. Of a Function of containers, ``cls`` is its `of_containers.flat`.
     """
     node_class = cls._node_class if hasattr(cls, "_user") else flat(cls)._node_class
-    ctx = object.__new__(node_class)
-    ctx._hooks, ctx._trees = None, (None, None)
-    ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
-    ctx._materialize, ctx._ports, ctx._replay = True, None, None
-    ctx._needs = tuple([isinstance(a, TensorBase) and a._node is not None for a in args])
+    needs = tuple([isinstance(a, TensorBase) and a._node is not None for a in args])
+    ctx = node_class.new(_trees=(None, None), _needs=needs)
     kept: list[Any] = []
-    result = having(pushing, kept, _forward, cls, ctx, tuple(args))
+    result = having(pushing, kept, run_forward, cls, ctx, tuple(args))
     ctx._to_save = tuple(kept)
     return ctx, result
 
@@ -99,15 +97,6 @@ def finished(cls: Any, ctx: Any, args: Sequence[Any], result: Any, tangents: Seq
 def zeros_like(x: Any) -> Any:
     """Zeros in the shape, dtype and library of a tensor."""
     return wrap(backends.namespace(x.array).zeros_like(x.array))
-
-
-def _forward(cls: Any, ctx: Any, inputs: tuple[Any, ...]) -> Any:
-    """What forward returns."""
-    if cls.setup_context is root(cls).setup_context:
-        return cls.forward(ctx, *inputs)
-    result = cls.forward(*inputs)
-    cls.setup_context(ctx, inputs, result)
-    return result
 
 
 def _checked(ctx: Any, result: Any, moved: Any) -> list[Any]:

@@ -230,7 +230,7 @@ class Optimizer(Uncaptured):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradient of every parameter, or else fill it with zeros and cut its history."""
         for group in self.param_groups:
-            used(*group["params"])
+            used(group["params"])
             for p in group["params"]:
                 if set_to_none:
                     p._grad = None

@@ -110,7 +110,7 @@ class Ruled(Stepping):
         for name, start in starts.items():
             value = held.get(name)
             if isinstance(value, TensorBase):
-                used(value)
+                used((value,))
                 found[name] = value if device_of(value.array) == at else wrap(at.hold(value.array))
             else:
                 dtype = number_dtype() if name in numbers else p.dtype
@@ -120,7 +120,7 @@ class Ruled(Stepping):
 
     def _advance_one(self, p: Any, options: dict[str, Any], recorded: bool) -> None:
         """A step for one parameter, of tensors; gradients flow through it if it is ``recorded``."""
-        used(p, p._grad)
+        used((p, p._grad))
         if p.is_complex() and not self._takes_complex:
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         numbers, arrays = self._kept(tuple(p.shape), **options)
@@ -260,7 +260,7 @@ class Fused(Ruled):
         if group["differentiable"]:
             super()._advance(group)
             return
-        used(*params, *[p._grad for p in params])
+        used([*params, *[p._grad for p in params]])
         options = plain(group)
         for p in params:
             if not is_numpy(p.array):

@@ -134,7 +134,7 @@ class History(TensorBase):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
-        used(self)
+        used((self,))
         if value is not None:
             if not isinstance(value, TensorBase):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind(value)}")
@@ -156,7 +156,7 @@ class History(TensorBase):
 
     @grad.deleter
     def grad(self) -> None:
-        used(self)
+        used((self,))
         self._grad = None
 
     @property

@@ -1,4 +1,4 @@
-"""What a Function class says of itself before it runs: forward's parameters, and whether backward can fit them."""
+"""What a Function class says of itself before it runs: forward's parameters, and whether its other methods fit them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import Any
 
 from gradwright.base.cpython.bytecode import returned
 from gradwright.engine.source_line import is_own
-from gradwright.function.contract import declarations
-from gradwright.function.contract.declarations import root
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _CONTEXT = frozenset(["ctx", "context", "self", "cls", "_", "_ctx"])
@@ -22,13 +20,50 @@ _CONTEXT = frozenset(["ctx", "context", "self", "cls", "_", "_ctx"])
 tolerant: ContextVar[bool] = ContextVar("whether what is wrong with a class is noted instead of raised", default=False)
 
 
-def define(cls: Any, body: dict[str, Any]) -> None:
-    """Check a Function class that is being defined, with this body: see `declarations.check` and `check`.
+def root(cls: Any) -> Any:
+    """`Function` itself, of a class made from it."""
+    return next(c for c in cls.__mro__ if "_derivative" in c.__dict__)
 
-    While `tolerant` is set the class gets the error as ``_refused``, and is there all the same.
+
+def has_setup(cls: Any) -> bool:
+    """Whether forward gets its inputs alone, and `setup_context` the ctx."""
+    return cls.setup_context is not root(cls).setup_context
+
+
+def run_forward(cls: Any, ctx: Any, args: Any) -> Any:
+    """What forward returns; afterwards ``ctx`` is set up."""
+    if not has_setup(cls):
+        return cls.forward(ctx, *args)
+    result = cls.forward(*args)
+    cls.setup_context(ctx, tuple(args), result)
+    return result
+
+
+def parameters(cls: Any) -> list[inspect.Parameter]:
+    """The parameters of forward that take its inputs: all but ctx."""
+    found = list(inspect.signature(cls.forward).parameters.values())
+    return found if has_setup(cls) else found[1:]
+
+
+def define(cls: Any, body: dict[str, Any]) -> None:
+    """Check a Function class that is being defined, with this body.
+
+    Raises TypeError if its jvp or vmap cannot take what they will be called with, or as `check` does; RuntimeError if
+    it has both a vmap and generate_vmap_rule. While `tolerant` is set the class gets the error as ``_refused``, and is
+    there all the same.
     """
     try:
-        declarations.check(cls, body)
+        if cls is not root(cls):
+            if cls.generate_vmap_rule and cls.vmap is not root(cls).vmap:
+                raise RuntimeError(
+                    f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden "
+                    "vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod "
+                    "to avoid ambiguity."
+                )
+            if "jvp" in body:
+                _check_takes(cls, "jvp", "ctx and a tangent for", ("ctx",))
+            if "vmap" in body:
+                _check_takes(cls, "vmap", "info, in_dims and", ("info", "in_dims"))
         if "_user" not in body:
             check(cls)
     except (TypeError, RuntimeError) as e:
@@ -37,15 +72,16 @@ def define(cls: Any, body: dict[str, Any]) -> None:
         cls._refused = e
 
 
-def has_setup(cls: Any) -> bool:
-    """Whether forward gets its inputs alone, and `setup_context` the ctx."""
-    return cls.setup_context is not root(cls).setup_context
-
-
-def parameters(cls: Any) -> list[inspect.Parameter]:
-    """The parameters of forward that take its inputs: all but ctx."""
-    found = list(inspect.signature(cls.forward).parameters.values())
-    return found if has_setup(cls) else found[1:]
+def _check_takes(cls: Any, name: str, what: str, first: tuple[str, ...]) -> None:
+    """Raise TypeError unless a method can take ``first`` and then as many arguments as forward."""
+    taken = parameters(cls)
+    if any(p.kind not in _POSITIONAL for p in taken):  # *args, or by keyword only
+        return
+    signature = inspect.signature(getattr(cls, name))
+    least = sum(p.default is p.empty for p in taken)
+    if not any(_takes(signature, len(first) + n) for n in range(least, len(taken) + 1)):
+        raise TypeError(f"{cls.__name__}.{name} must take {what} each argument of forward "
+                        f"({', '.join(p.name for p in taken)}), but its signature is {name}{signature}")  # fmt: skip
 
 
 def instead(name: str, ctx: Any = None) -> str:

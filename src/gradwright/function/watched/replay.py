@@ -25,7 +25,7 @@ from gradwright.engine.nodes_of_ops import freed, modified, pack, unpack
 from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors
 from gradwright.function.contract.containers import among
 from gradwright.function.contract.reached import reachable
-from gradwright.function.contract.signature import has_setup
+from gradwright.function.contract.signature import run_forward
 from gradwright.function.watched import outside_ctx
 from gradwright.function.watched.in_backward import Cut
 from gradwright.function.watched.rerun import as_it_was
@@ -118,11 +118,8 @@ def again(node: Any) -> Any:
     guard = now().listener
     changed: list[RuntimeError] = []
     args = _arguments(node, replay, changed)
-    ctx = object.__new__(cls._node_class)
-    ctx._seq, ctx._next, ctx._hooks = node._seq, node._next, None
-    ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
-    ctx._materialize, ctx._ports, ctx._replay = True, node._ports, None
-    ctx._metas, ctx._outputs, ctx._needs = node._metas, node._outputs, node.needs_input_grad
+    ctx = cls._node_class.new(_seq=node._seq, _next=node._next, _ports=node._ports, _metas=node._metas,
+                              _outputs=node._outputs, _needs=node.needs_input_grad)  # fmt: skip
     places = outside_ctx.of(cls)
     unchanged = outside_ctx.Unchanged(places)
     before = now()
@@ -133,11 +130,7 @@ def again(node: Any) -> Any:
         recording(before.records)  # it is not in forward mode
         # forward may write in place as it likes
         with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, as_it_was(replay.random):
-            if has_setup(cls):
-                result = cls.forward(*args)
-                cls.setup_context(ctx, tuple(args), result)
-            else:
-                result = cls.forward(ctx, *args)
+            result = run_forward(cls, ctx, args)
     finally:
         switch(before)
         if isinstance(error := sys.exc_info()[1], Exception):

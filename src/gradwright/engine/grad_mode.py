@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Self, TypeVar, overload
 
-from gradwright.base.cpython.frames import frame, waits
-from gradwright.engine.mode import (
-    Mode,
-    inside,
-    now,
-    recording,
-    recording_as,
-    resumed,
-    start_recording,
-    stop_recording,
-    switch,
-)  # fmt: skip
-from gradwright.engine.suspended import Suspended, leave
+from gradwright.base.cpython.frames import frame, is_suspended, waits
+from gradwright.engine.mode import Mode, inside, now, recording, resumed, start_recording, stop_recording, switch
+from gradwright.engine.source_line import Place
+from gradwright.engine.strict import warn
+from gradwright.engine.watch import Watch
 
 
 def set_recording(on: bool) -> None:
@@ -31,6 +23,34 @@ def set_recording(on: bool) -> None:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+class _Suspended(Watch):
+    """On while a generator is in a mode; warns, once, of an operation that is in it only because it waits there.
+
+    Attributes:
+        mode: the context manager, such as `no_grad`.
+        frame: that of the generator.
+    """
+
+    def __init__(self, mode: Any, frame: Any) -> None:
+        self.mode, self.frame, self.place = mode, frame, Place(frame.f_code, frame.f_lasti)
+        self.told = False
+
+    def used(self, tensors: Sequence[Any]) -> None:
+        if self.told or not is_suspended(self.frame) or all(t._node is None for t in tensors):
+            return
+        self.told = True
+        name = type(self.mode).__name__
+        warn(
+            f"an operation outside of the generator {self.frame.f_code.co_name!r} is subject to its {name}: that is "
+            f"suspended inside of `with {name}`, which holds until it goes on.\n  entered at {self.place}\n"
+            f"Decorate it with @{name}() instead, which holds only while it runs, or leave the block before each yield."
+        )
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        self.used([t for t in inputs if hasattr(t, "_node")])  # a Function's
+        return call()
+
 
 class _Switch:
     """A context manager that may be entered again and again, and that decorates functions and generator functions."""
@@ -55,7 +75,7 @@ class _Switch:
             self._switch()
             place = frame(1)
             if waits(place) and now() is not before:
-                Suspended(self, place).__enter__()
+                _Suspended(self, place).__enter__()
             entered = True
         finally:
             if not entered:  # for an interrupt: there will be no __exit__
@@ -64,8 +84,11 @@ class _Switch:
     def __exit__(self, *exc: object) -> None:
         after = before = self._before[-1]
         try:
-            if now().watches:
-                leave(self)
+            watches = now().watches
+            if watches:
+                others = tuple([w for w in watches if type(w) is not _Suspended or w.mode is not self])
+                if len(others) < len(watches):
+                    switch(now().but(watches=others))
             after = self._left(before)
         finally:
             del self._before[-1]
@@ -180,7 +203,7 @@ class set_grad_enabled(_Switch):
 
     def __call__(self, fn: F) -> F:
         if self._at_call is not None:
-            recording_as(self._at_call)
+            switch(resumed(self._at_call))
             self._at_call = None
         return super().__call__(fn)
 
