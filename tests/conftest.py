@@ -119,7 +119,6 @@ def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
 @pytest.fixture
 def no_gc() -> Iterator[None]:
     """What is freed, is freed by reference counting."""
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

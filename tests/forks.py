@@ -9,8 +9,10 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-COUNT = int(os.environ.get("SOAK", "2000")) // 50
-"""How many forks: 40 in `make test`, 1,000 in `make soak`."""
+from tests.thorough import PROGRAMS
+
+COUNT = PROGRAMS // 50
+"""How many forks: 10, or all 40; 1,000 in `make soak`."""
 LONGEST = 60.0
 
 

@@ -20,9 +20,10 @@ from gradwright.base.cpython.forks import lock
 from gradwright.engine.backward import accumulating
 from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.node import routing
+from tests.thorough import PROGRAMS
 
-COUNT = int(os.environ.get("SOAK", "2000")) // 10
-"""How many interrupts of each kind, at each moment and at random ones: 200 in `make test`, 5,000 in `make soak`."""
+COUNT = PROGRAMS // 10
+"""How many interrupts of each kind, at each moment and at random ones: 50, or all 200; 5,000 in `make soak`."""
 SIGNALS = hasattr(signal, "setitimer") and hasattr(os, "fork")
 
 _raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc

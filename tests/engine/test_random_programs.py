@@ -1,11 +1,10 @@
 """Random programs of in-place writes, views, indexing and ordinary operations do what they do in PyTorch.
 
-`make test` runs 2,000 of them and `make soak` 50,000, the same ones each time.
+`make test` runs 500 of them, with CI=1 2,000, and `make soak` 50,000, the same ones each time.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from itertools import chain
 
@@ -14,11 +13,12 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 import gradwright
+from tests import thorough
 from tests.engine.random_programs.language import ORDINARY, OVERWRITES, REARRANGES, VIEWS, WRITES
 from tests.engine.random_programs.run import Run, agree, between_libraries, difference
 
 PIECE = 500
-PIECES = int(os.environ.get("SOAK", "2000")) // PIECE
+PIECES = thorough.PROGRAMS // PIECE
 
 KINDS = [ORDINARY] * 3 + [VIEWS] * 5 + [WRITES] * 5 + [OVERWRITES] + [REARRANGES] * 2
 NAMES = st.sampled_from(KINDS).flatmap(lambda kind: st.sampled_from(sorted(kind)))

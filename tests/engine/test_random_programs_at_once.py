@@ -1,6 +1,5 @@
 """Random programs beside threads that run some, forks and interrupts: each does what it does alone."""
 
-import os
 import random
 import sys
 import threading
@@ -15,9 +14,10 @@ from tests.engine.random_programs.language import ORDINARY, OVERWRITES, REARRANG
 from tests.engine.random_programs.run import Run, agree
 from tests.forks import exit_code
 from tests.interrupts import SIGNALS, alarmed, left
+from tests.thorough import PROGRAMS
 
-ROUNDS = int(os.environ.get("SOAK", "2000")) // 100
-"""How many forks and interrupts: 20 in `make test`, 500 in `make soak`."""
+ROUNDS = PROGRAMS // 100
+"""How many forks and interrupts: 5, or all 20; 500 in `make soak`."""
 
 pytestmark = [
     pytest.mark.skipif(not SIGNALS, reason="this system does not fork, or sends no signals"),

@@ -1,6 +1,5 @@
 """Tensors that forward leaves on ctx: given back as they were, checked for changes, keeping nothing alive."""
 
-import gc
 import re
 import weakref
 from collections import OrderedDict, defaultdict, deque, namedtuple
@@ -418,7 +417,7 @@ CYCLES = {
 
 
 @pytest.mark.parametrize("name", CYCLES)
-def test_ctx_attributes_keep_nothing_alive(name):
+def test_ctx_attributes_keep_nothing_alive(no_gc, name):
     class Keeps(gradwright.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -430,18 +429,13 @@ def test_ctx_attributes_keep_nothing_alive(name):
         def backward(ctx, g):
             return g * 2 + 0 * ctx.kept if name in ("output", "input") else (ctx.kept, g * 2)[1]
 
-    gc.collect()
-    gc.disable()
-    try:
-        x = gradwright.ones(3, requires_grad=True)
-        y = Keeps.apply(x)
-        y.sum().backward(create_graph=True)
-        y.grad_fn.kept
-        node, array, leaf = weakref.ref(y.grad_fn), weakref.ref(y.array), weakref.ref(x)
-        del x, y
-        assert (node(), array(), leaf()) == (None, None, None)
-    finally:
-        gc.enable()
+    x = gradwright.ones(3, requires_grad=True)
+    y = Keeps.apply(x)
+    y.sum().backward(create_graph=True)
+    y.grad_fn.kept
+    node, array, leaf = weakref.ref(y.grad_fn), weakref.ref(y.array), weakref.ref(x)
+    del x, y
+    assert (node(), array(), leaf()) == (None, None, None)
 
 
 def test_other_memory_for_a_tensor_leaves_what_was_kept():

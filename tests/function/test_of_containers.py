@@ -5,7 +5,6 @@ The truth is the same program of gradwright's own operations, and finite differe
 
 from __future__ import annotations
 
-import gc
 import weakref
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -332,22 +331,18 @@ def test_dirty_and_flat_outputs_in_containers():
     assert x.grad.item() == 3
 
 
-def test_containers_are_not_kept_alive():
-    gc.disable()
-    try:
-        x = leaf(2.0)
-        out = Powers.apply(x, 7)
-        seen = weakref.ref(out["more"][0])
-        del out
-        assert seen() is None
-        w = leaf(1.0) * 2
-        seen = weakref.ref(w)
-        y = Dot.apply([w], Batch(x, 1.0))
-        del w
-        assert seen() is None
-        y.backward()
-    finally:
-        gc.enable()
+def test_containers_are_not_kept_alive(no_gc):
+    x = leaf(2.0)
+    out = Powers.apply(x, 7)
+    seen = weakref.ref(out["more"][0])
+    del out
+    assert seen() is None
+    w = leaf(1.0) * 2
+    seen = weakref.ref(w)
+    y = Dot.apply([w], Batch(x, 1.0))
+    del w
+    assert seen() is None
+    y.backward()
 
 
 # ---- errors ----------------------------------------------------------------------------------------------

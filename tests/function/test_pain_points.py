@@ -4,7 +4,6 @@ The numbers are those of the list of pain points. Each program has a right answe
 program: what matters is that it is not given a wrong one without a word.
 """
 
-import gc
 import math
 import re
 import weakref
@@ -509,7 +508,7 @@ def test_13_the_first_operation_that_made_it(T, leaf):
 # ---- 14: what keeps itself alive -------------------------------------------------------------------------
 
 
-def test_14_outputs_on_ctx(T):
+def test_14_outputs_on_ctx(no_gc, T):
     class Exp(T.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -520,35 +519,23 @@ def test_14_outputs_on_ctx(T):
         def backward(ctx, g):
             return g * ctx.y
 
-    gc.collect()
-    gc.disable()
-    try:
-        y = Exp.apply(T.ones(3, requires_grad=True))
-        y.sum().backward()
-        output = weakref.ref(y)
-        del y
-        assert (output() is None) is not silent_on(T)
-    finally:
-        gc.enable()
-        gc.collect()
+    y = Exp.apply(T.ones(3, requires_grad=True))
+    y.sum().backward()
+    output = weakref.ref(y)
+    del y
+    assert (output() is None) is not silent_on(T)
 
 
-def test_14_gradients_of_gradients(T):
+def test_14_gradients_of_gradients(no_gc, T):
     x = T.ones(3, requires_grad=True)
-    gc.collect()
-    gc.disable()
-    try:
-        y = x.exp()
-        y.sum().backward(create_graph=True)
-        result = weakref.ref(y.grad_fn) if T is gradwright else weakref.ref(y)
-        leaf = weakref.ref(x)
-        del x, y
-        if T is gradwright:
-            assert result() is None
-            assert leaf() is None
-    finally:
-        gc.enable()
-        gc.collect()
+    y = x.exp()
+    y.sum().backward(create_graph=True)
+    result = weakref.ref(y.grad_fn) if T is gradwright else weakref.ref(y)
+    leaf = weakref.ref(x)
+    del x, y
+    if T is gradwright:
+        assert result() is None
+        assert leaf() is None
 
 
 # ---- 18: the wrong number of gradients -------------------------------------------------------------------

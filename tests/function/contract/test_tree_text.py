@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from gradwright.function.contract import tree_text
 from gradwright.utils import _pytree
 from tests.function.contract.tree_samples import TREES, Point
+from tests.thorough import WHOLE
 
 
 class Colour(Enum):
@@ -44,7 +45,7 @@ def both(torch):
             del names[key]
 
 
-@settings(max_examples=100)
+@settings(max_examples=100 if WHOLE else 30)
 @given(TREES)
 def test_either_reads_what_the_other_wrote(torch, tree):
     theirs = importlib.import_module("torch.utils._pytree")

@@ -15,6 +15,7 @@ import gradwright
 from gradwright.function.contract import trees
 from gradwright.utils import _pytree
 from tests.function.contract.tree_samples import TREES, Point
+from tests.thorough import WHOLE
 
 
 @pytest.fixture(params=["gradwright", "torch"])
@@ -51,7 +52,7 @@ def as_text(spec):
     return [getattr(spec.type, "__name__", None), repr(context), [as_text(c) for c in spec.children()]]
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if WHOLE else 30)
 @given(TREES)
 def test_any_tree_comes_apart_as_pytorchs_does(theirs, tree):
     leaves, spec = trees.tree_flatten(tree)
@@ -65,7 +66,7 @@ def test_any_tree_comes_apart_as_pytorchs_does(theirs, tree):
     assert paths == [theirs.keystr(path) for path, _ in theirs.tree_leaves_with_path(tree)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if WHOLE else 30)
 @given(TREES)
 def test_any_tree_is_made_again(tree):
     leaves, spec = trees.tree_flatten(tree)
@@ -80,14 +81,14 @@ def test_any_tree_is_made_again(tree):
     assert spec.flatten_up_to(tree) == leaves
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if WHOLE else 30)
 @given(TREES, TREES)
 def test_a_prefix_is_broadcast_as_pytorchs_is(theirs, prefix, tree):
     found = trees.broadcast_to_and_flatten(prefix, trees.tree_structure(tree))
     assert found == theirs._broadcast_to_and_flatten(prefix, theirs.tree_structure(tree))
 
 
-@settings(max_examples=100)
+@settings(max_examples=100 if WHOLE else 30)
 @given(TREES, TREES)
 def test_trees_are_compared_as_pytorchs_are(theirs, one, other):
     same = trees.tree_structure(one) == trees.tree_structure(other)
