@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright.engine.version import Lent, bump, lend, written_at
+from gradwright.engine.version import ExportedVersion, bump, export, written_at
 
 CHANGED = "has been modified by an inplace operation: .* was written through an array over its memory"
 
@@ -254,7 +254,7 @@ def test_ordinary_memory_costs_nothing():
     t = gradwright.ones(3)
     assert type(t._counter[0]) is int
     t.numpy()
-    assert isinstance(t._counter[0], Lent)
+    assert isinstance(t._counter[0], ExportedVersion)
     t.add_(1)
     assert type(t._counter[0]) is int
 
@@ -265,7 +265,7 @@ def test_many_arrays():
     for k in range(1000):
         arrays.append(t[k].numpy())
         arrays[-1][:] = k
-    assert len(t._counter[0].loans) <= 16
+    assert len(t._counter[0].exports) <= 16
     y = t * w
     gradwright.autograd.grad(y.sum(), w, retain_graph=True)
     more = [row.numpy() for row in t]
@@ -279,14 +279,14 @@ def test_many_arrays():
         gradwright.autograd.grad(y.sum(), w, retain_graph=True)
     del arrays, more
     y = t * w
-    assert t._counter[0].loans == []
+    assert t._counter[0].exports == []
     y.sum().backward()
 
 
 def test_many_arrays_of_strided_parts():
     t, w = gradwright.zeros(40, 40), gradwright.ones(40, 40, requires_grad=True)
     columns = [t[:, k].numpy() for k in range(40)]
-    assert len(t._counter[0].loans) <= 17
+    assert len(t._counter[0].exports) <= 17
     for k in range(40):
         y = t * w
         gradwright.autograd.grad(y.sum(), w, retain_graph=True)
@@ -335,7 +335,7 @@ def test_the_array_is_the_memory():
         assert array.dtype == t.array.dtype
         assert array.strides == t.array.strides
         assert np.shares_memory(array, t.array)
-        assert np.asarray(lend(t.array, t._counter)).shape == t.array.shape
+        assert np.asarray(export(t.array, t._counter)).shape == t.array.shape
 
 
 def test_memory_that_came_from_an_array_is_not_watched():
@@ -372,7 +372,7 @@ def test_many_arrays_of_memory_with_another_owner():
 def test_parts_that_share_an_end_are_watched_as_one(part):
     t = gradwright.zeros(200)
     held = [part(t, k).numpy() for k in range(200)]
-    assert len(t._counter[0].loans) <= 2
+    assert len(t._counter[0].exports) <= 2
     w = gradwright.ones(200, requires_grad=True)
     y = w * t
     held[100][0] = 3

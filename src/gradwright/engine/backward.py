@@ -40,7 +40,7 @@ from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
 from gradwright.engine.mode import now, recording, resumed, switch
 from gradwright.engine.node import Node, routing, ticket
-from gradwright.engine.untaken import look, untaken
+from gradwright.engine.unselected import look, unselected
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
 
@@ -167,7 +167,7 @@ def _run(
         leaves = _complete(pending, wanted, found, accumulate, waiting)
         if waiting:
             finish(waiting)
-        if untaken.may_be:
+        if unselected.may_be:
             look([*found.values(), *(g for _, g in leaves)])
         if leaves:
             _accumulate(xp, leaves, watched)

@@ -16,11 +16,11 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
 from gradwright.engine.hooks import added
 from gradwright.engine.levels import LevelArray, below, settle
-from gradwright.engine.memory import is_kept, unwritten
+from gradwright.engine.memory import is_immutable, unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import warn
-from gradwright.engine.untaken import tell, untaken
+from gradwright.engine.unselected import tell, unselected
 from gradwright.engine.view import refresh
 from gradwright.engine.watch import used
 
@@ -61,14 +61,14 @@ def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | No
         _warn_of_leaf(outputs)
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
-        if untaken.found is not None:
+        if unselected.found is not None:
             tell(outputs, roots)
         return
     targets = _sequence("backward", "inputs", inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=[_target(t)[0] for t in targets])
-    if untaken.found is not None:
+    if unselected.found is not None:
         tell(outputs, roots)
     for t in dict.fromkeys(targets):
         if isinstance(t, GradientEdge) or type(t._node) is AccumulateGrad or t.retains_grad:  # it has its gradient
@@ -146,7 +146,7 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
     enclosed = not create_graph and _from_outside(roots)
     nodes, numbers = zip(*map(_target, ins), strict=True)
     found = engine.run(roots, keep_graph=keep, create_graph=create_graph or enclosed, targets=nodes, accumulate=False)
-    if untaken.found is not None:
+    if unselected.found is not None:
         tell(outs, roots)
     results: list[Any] = []
     for i, (t, node, k) in enumerate(zip(ins, nodes, numbers, strict=True)):
@@ -252,8 +252,8 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
     """
     given = (None,) * len(outputs) if given is None else _cotangents(outputs, given)
     roots = []
-    if untaken.found is not None:
-        untaken.found = None
+    if unselected.found is not None:
+        unselected.found = None
     for i, t in enumerate(outputs):
         g = given[i]
         if t.__class__ is GradientEdge:
@@ -297,7 +297,7 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
     if not isinstance(g, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
     used((g,))
-    if t.array.__class__ is not g.array.__class__ or is_kept(t.array):
+    if t.array.__class__ is not g.array.__class__ or is_immutable(t.array):
         backends.common("backward", (t.array, g.array))
     if g.array.shape != t.array.shape:
         raise RuntimeError(
@@ -323,10 +323,10 @@ def _one(array: Any, writable: bool) -> Any:
         one = np.empty(array.shape, array.dtype)
         one.fill(1)
         return one
-    if is_kept(array):
+    if is_immutable(array):
         return backends.namespace(array).ones_like(array)
     plain = below(array)
-    if is_kept(plain):
+    if is_immutable(plain):
         return backends.namespace(plain).ones(array.shape, dtype=array.dtype, device=plain.device)
     one = array.dtype.type(1)
     return one if array.shape == () else one.reshape(array.shape)

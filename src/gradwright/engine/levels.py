@@ -227,21 +227,6 @@ class LevelArray:
         given = [x.settled() if x is self else x for x in inputs]
         return getattr(ufunc, method)(*given, **kwargs)
 
-    def __bool__(self) -> bool:
-        raise self._refuses("bool()")
-
-    def __int__(self) -> int:
-        raise self._refuses("int()")
-
-    def __index__(self) -> int:
-        raise self._refuses("an index")
-
-    def __float__(self) -> float:
-        raise self._refuses("float()")
-
-    def __complex__(self) -> complex:
-        raise self._refuses("complex()")
-
     def item(self) -> Any:
         """The one number in it."""
         raise self._refuses("item()")
@@ -279,6 +264,16 @@ def _reflected(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, other: _of_values(f, other, self)
 
 
+def _refused(what: str) -> Callable[[Any], Any]:
+    def refuse(self: Any) -> Any:
+        raise self._refuses(what)
+
+    return refuse
+
+
+for _name in ("bool", "int", "float", "complex"):
+    setattr(LevelArray, f"__{_name}__", _refused(f"{_name}()"))
+LevelArray.__index__ = _refused("an index")  # type: ignore[attr-defined]
 _TWO = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 for _name in (*_TWO, "lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
     setattr(LevelArray, f"__{_name}__", _operator(getattr(operator, f"__{_name}__")))

@@ -82,7 +82,7 @@ class Part:
         self.memory, self.steps, self.layout = memory, steps, layout
 
 
-def is_kept(array: Any) -> bool:
+def is_immutable(array: Any) -> bool:
     """Whether it is kept here what shares the memory of an array, as the array itself is never written."""
     return array.__class__ is not np.ndarray and not backends.library(array).writes
 
@@ -114,14 +114,14 @@ def leave(t: Any) -> None:
 
 def share(t: Any, source: Any) -> Any:
     """Let ``t`` show the memory that ``source`` shows, as its array says already; returns ``t``."""
-    if is_kept(t.array):
+    if is_immutable(t.array):
         _enter(t, _part(source))
     return t
 
 
 def share_saved(t: Any) -> Any:
     """Note that ``t`` is what a graph has saved; returns ``t``."""
-    if is_kept(t.array):
+    if is_immutable(t.array):
         _part(t, saved=True)
     return t
 
@@ -132,7 +132,7 @@ def shows(t: Any, x: Any, op: Any, static: dict[str, Any], *which: int) -> bool:
     Where memory is kept here, it shows it from now on.
     """
     array = t.array
-    if array.__class__ is np.ndarray or not is_kept(array):
+    if array.__class__ is np.ndarray or not is_immutable(array):
         return shares(array, x.array)
     part = _part(x)
     layout = read(part.layout, ((), (op, static, *which)))
@@ -163,7 +163,7 @@ def same(x: Any, y: Any) -> bool:
     """Whether two tensors show the same memory, or parts of it that lie side by side."""
     if isinstance(x.array, LevelArray) or isinstance(y.array, LevelArray):
         return x._counter is y._counter
-    if is_kept(x.array) or is_kept(y.array):
+    if is_immutable(x.array) or is_immutable(y.array):
         mine = getattr(x, "_part", None)
         if mine is None or mine.memory is not getattr(getattr(y, "_part", None), "memory", None):
             return x is y
@@ -196,7 +196,7 @@ def layout(t: Any) -> Any:
         ends = [(n - 1) * s for n, s in zip(one.shape, one.strides, strict=True)]
         low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
         return np.ndarray(one.shape, one.dtype, bytearray(high - low + one.itemsize), -low, one.strides)
-    if not is_kept(array):
+    if not is_immutable(array):
         return array
     found = getattr(t, "_part", None)
     return _standing(array) if found is None else found.layout
@@ -221,7 +221,7 @@ def _holding(t: Any, array: Any) -> list[Call]:
 
 def check(t: Any) -> None:
     """Raise RuntimeError if it is not known who else would have to see a write to ``t``."""
-    part = getattr(t, "_part", None) if is_kept(t.array) else None
+    part = getattr(t, "_part", None) if is_immutable(t.array) else None
     if part is None:
         return
     library = backends.library(part.memory.array)
@@ -253,7 +253,7 @@ def write(t: Any, new: Any) -> None:
 def overwriting(t: Any, new: Any) -> list[Call]:
     """The calls of `write`, which interrupts leave undone or done."""
     array = writable(t)
-    if not is_kept(array):
+    if not is_immutable(array):
         if isinstance(array, LevelArray):
             array.writer = t._counter
         return [copying(array, new)]
@@ -284,7 +284,7 @@ def _showing(memory: Memory, array: Any, but: Any = None) -> list[Call]:
 def whole(t: Any) -> Any:
     """The array of all of the memory that ``t`` shows a part of."""
     part = getattr(t, "_part", None)
-    return t.array if part is None or not is_kept(t.array) else part.memory.array
+    return t.array if part is None or not is_immutable(t.array) else part.memory.array
 
 
 def steps_of(t: Any) -> tuple[Any, ...]:
@@ -296,7 +296,7 @@ def steps_of(t: Any) -> tuple[Any, ...]:
 def beside(t: Any) -> list[Any]:
     """The other tensors that show memory that ``t`` shows, where that is kept here."""
     part = getattr(t, "_part", None)
-    return [] if part is None or not is_kept(t.array) else [o for o in part.memory.tensors() if o is not t]
+    return [] if part is None or not is_immutable(t.array) else [o for o in part.memory.tensors() if o is not t]
 
 
 def moved_to(t: Any, memory: Memory, array: Any) -> None:
@@ -373,4 +373,4 @@ def refill(holder: Any, values: Any) -> None:
 
 def unwritten(array: Any) -> Any:
     """The values of an array that no write to another will reach."""
-    return array.copy() if hasattr(array, "copy") and not is_kept(array) else array
+    return array.copy() if hasattr(array, "copy") and not is_immutable(array) else array

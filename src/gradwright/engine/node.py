@@ -28,7 +28,7 @@ from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
 from gradwright.engine.levels import varies
-from gradwright.engine.memory import OVERLAPS, is_kept, layout, overlaps, same, unwritten, write
+from gradwright.engine.memory import OVERLAPS, is_immutable, layout, overlaps, same, unwritten, write
 from gradwright.engine.strict import warn
 from gradwright.engine.version import mark
 
@@ -63,6 +63,12 @@ class Node:
     """Whether it is the end of the graph at an input of a function that is differentiated, which nobody outside has."""
     _several: int | None = None
     """How many outputs it has, if their cotangents come in a `Bundle`."""
+
+    def __init__(self, targets: Sequence[Node] = ()) -> None:
+        self._seq = ticket()
+        self._next = tuple(targets)
+        self._hooks = None
+        self._saved = ()
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         """The cotangents for ``_next``, given the cotangent of this node; ``xp`` is the namespace of ``g``."""
@@ -142,10 +148,7 @@ class Output(Node):
     __slots__ = ("index",)
 
     def __init__(self, node: Node, index: int, others: Sequence[Output] = ()) -> None:
-        self._seq = ticket()
-        self._next = (node, *others)
-        self._hooks = None
-        self._saved = ()
+        super().__init__((node, *others))
         self.index = index
 
     _edge_mask = (True,)
@@ -182,10 +185,7 @@ class NotDifferentiable(Node):
     _edge_mask = (True,)
 
     def __init__(self, before: Node, operation: str) -> None:
-        self._seq = ticket()
-        self._next = (before,)
-        self._hooks = None
-        self._saved = ()
+        super().__init__((before,))
         self.operation = operation
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
@@ -198,10 +198,7 @@ class AccumulateGrad(Node):
     __slots__ = ("_array", "_cls", "_counter", "_grad", "_leaf")
 
     def __init__(self, leaf: TensorBase) -> None:
-        self._seq = ticket()
-        self._next = ()
-        self._hooks = None
-        self._saved = ()
+        super().__init__()
         self._leaf = weakref.ref(leaf)
         self._array, self._counter, self._cls = leaf.array, leaf._counter, type(leaf)
         self._grad: Any = None  # only of a leaf that the user has dropped
@@ -263,9 +260,9 @@ class AccumulateGrad(Node):
                     "other .data: set .grad to None then"
                 )
             a = old.array
-            kept = g.__class__ is not np.ndarray and is_kept(g)
+            kept = g.__class__ is not np.ndarray and is_immutable(g)
             if kept or getattr(a, "base", None) is not None or a is self._array or count(old) > _ITS_OWN:
-                _check_apart(old, self)
+                _check_addable(old, self)
             if count(old._counter) > UNSHARED:  # else nobody has saved it, so nobody will ask where
                 mark(old._counter, 4)
             if kept:
@@ -298,7 +295,7 @@ class AccumulateGrad(Node):
         return f"<AccumulateGrad object at {hex(id(self))}>"
 
 
-def _check_apart(grad: Any, end: AccumulateGrad) -> None:
+def _check_addable(grad: Any, end: AccumulateGrad) -> None:
     """RuntimeError if a .grad, set by the user, cannot be added to in place; a warning if another leaf has it, too."""
     leaf = end.variable
     of = f"the gradient of a leaf of shape {size(leaf.array.shape)} is to be added to its .grad, which was set to "

@@ -39,7 +39,7 @@ from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, operati
 from gradwright.engine.reached import Reached
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.source_line import Place
-from gradwright.engine.untaken import untaken
+from gradwright.engine.unselected import unselected
 from gradwright.engine.version import written_at
 from gradwright.ops.declare import Op
 from gradwright.ops.piecewise import switched
@@ -191,7 +191,7 @@ def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
              "filled": filled, "outputs": outputs, "underived": underived, "switched": switched,
-             "Reached": Reached, "untaken": untaken, "current": current}  # fmt: skip
+             "Reached": Reached, "unselected": unselected, "current": current}  # fmt: skip
     scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
@@ -236,7 +236,7 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
         "    return node",
         "",
         "def _run(self, xp, g):",
-        *["    untaken.may_be = True"] * op.selects,
+        *["    unselected.may_be = True"] * op.selects,
     ]
     if tensors:
         lines += ["    saved = self._saved", "    if saved is None: raise freed(self)"]

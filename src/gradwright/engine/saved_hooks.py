@@ -308,7 +308,7 @@ class allow_mutation_on_saved_tensors(Packing):
     keeps = False
 
     def __init__(self) -> None:
-        self._saved: dict[int, dict[int, weakref.ref[Kept]]] = {}
+        self._saved: dict[int, dict[int, weakref.ref[Copyable]]] = {}
 
     def __enter__(self) -> Any:
         if any(isinstance(watch, allow_mutation_on_saved_tensors) for watch in now().watches):
@@ -324,7 +324,7 @@ class allow_mutation_on_saved_tensors(Packing):
         self._saved.clear()
 
     def replaced(self, owner: Node, entry: tuple[Any, ...], out: bool) -> Any:
-        kept, key = Kept(entry), id(entry[1])
+        kept, key = Copyable(entry), id(entry[1])
         forget = partial(_forgotten, self._saved, key, id(kept))
         self._saved.setdefault(key, {})[id(kept)] = weakref.ref(kept, forget)
         return kept
@@ -347,7 +347,7 @@ def _forgotten(saved: dict[int, dict[int, Any]], key: int, which: int, ref: obje
         saved.pop(key, None)
 
 
-class Kept(Entry):
+class Copyable(Entry):
     """A saved value that may be replaced by a copy of it."""
 
     __slots__ = ("array", "counter", "version")

@@ -3,7 +3,7 @@
 A counter is a list that all tensors over the same memory share: ``[version]``, and after a write ``[version, place]``.
 A node saves a value with ``+counter[0]``, its version, and compares on use: ``counter[0] != version``. For ordinary
 memory both are plain integers. For memory that the user also holds as an array, of which writes say nothing, the
-version is a `Lent`, which saved or compared takes a fingerprint and counts a write if that has changed.
+version is an `ExportedVersion`, which saved or compared takes a fingerprint and counts a write if that has changed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def written_at(counter: list[Any], since: int | None = None) -> Place | None:
     If it is at the version that it had ``since`` then, it was written through an array: the line that asked for that.
     """
     version = counter[0]
-    if isinstance(version, Lent) and version.place and (since is None or int(version) == since):
+    if isinstance(version, ExportedVersion) and version.place and (since is None or int(version) == since):
         return Place(*version.place)
     return Place(*counter[1]) if len(counter) > 1 and counter[1] else None
 
@@ -59,8 +59,8 @@ def noted(version: int) -> int:
 def rewind(counter: list[Any], version: int) -> None:
     """Let memory be at ``version`` again: it has been written, and then been filled with what it held."""
     counter[0] = version
-    for loan in version.loans if isinstance(version, Lent) else ():
-        loan.seen = _fingerprint(loan.array)
+    for exported in version.exports if isinstance(version, ExportedVersion) else ():
+        exported.seen = _fingerprint(exported.array)
 
 
 class Untracked(int):
@@ -91,7 +91,7 @@ class Aside(Untracked):
 UNTRACKED = Untracked()
 
 
-class Loan:
+class Export:
     """Memory that was handed out as arrays, or that came as one.
 
     Attributes:
@@ -110,7 +110,7 @@ class Loan:
         self._holders: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def hand_out(self, array: Any, holder: Any) -> Any:
-        """``array`` for the user; the loan is open as long as that lives, or ``holder``, if there is one."""
+        """``array`` for the user; the export is open as long as that lives, or ``holder``, if there is one."""
         if not self._holders:
             self.place = here(3)
         if holder is None:
@@ -132,8 +132,8 @@ class Loan:
             return array.__array_interface__ == self.array.__array_interface__
         return bool(first <= low and high <= end)
 
-    def take_over(self, other: Loan) -> None:
-        """Watch what the other loan watches."""
+    def take_over(self, other: Export) -> None:
+        """Watch what the other export watches."""
         self._holders.update(other._holders)
         self.theirs = self.theirs or other.theirs
         self.place = self.place or other.place
@@ -170,43 +170,43 @@ def _fingerprint(array: Any) -> int:
     return zlib.crc32(array.ravel("K").view(np.uint8))
 
 
-class Lent(int):
+class ExportedVersion(int):
     """A version of memory that was handed out as arrays: compared with a saved one, it looks at the memory itself.
 
     Attributes:
-        loans: what was handed out and may still be written.
+        exports: what was handed out and may still be written.
         writes: how many writes through it have been noticed.
         place: the line that asked for the array through which the last one was made.
     """
 
-    loans: list[Loan]
+    exports: list[Export]
     writes: int
     place: tuple[Any, int] | None
 
     @classmethod
-    def of(cls, version: int, loans: list[Loan], writes: int = 0) -> Lent:
+    def of(cls, version: int, exports: list[Export], writes: int = 0) -> ExportedVersion:
         made = cls(version)
-        made.loans, made.writes, made.place = loans, writes, None
+        made.exports, made.writes, made.place = exports, writes, None
         return made
 
     def look(self) -> int:
         """Notice writes; returns how many there have been. Nobody is told by NumPy, so memory must be compared."""
         with lock:
             still = []
-            for loan in self.loans:
-                if loan.is_open():
-                    still.append(loan)
-                now = _fingerprint(loan.array)
-                if loan.seen is not None and now != loan.seen:
-                    self.place = loan.place
+            for exported in self.exports:
+                if exported.is_open():
+                    still.append(exported)
+                now = _fingerprint(exported.array)
+                if exported.seen is not None and now != exported.seen:
+                    self.place = exported.place
                     self.writes += 1
-                loan.seen = now
-            self.loans = still
+                exported.seen = now
+            self.exports = still
             return self.writes
 
     def __pos__(self) -> int:
         writes = self.look()
-        return Lent.of(int(self), [], writes) if writes else int(self)
+        return ExportedVersion.of(int(self), [], writes) if writes else int(self)
 
     def __ne__(self, other: object) -> bool:
         return int.__ne__(self, other) or self.look() != getattr(other, "writes", 0)
@@ -216,25 +216,25 @@ class Lent(int):
 
     def __add__(self, writes: int) -> int:
         with lock:
-            still = [loan for loan in self.loans if loan.is_open()]
-            for loan in still:
-                loan.seen = None
-        return Lent.of(int(self) + writes, still) if still else int(self) + writes
+            still = [exported for exported in self.exports if exported.is_open()]
+            for exported in still:
+                exported.seen = None
+        return ExportedVersion.of(int(self) + writes, still) if still else int(self) + writes
 
 
 _MANY = 16
 
 
-def borrow(t: Any) -> None:
+def adopt(t: Any) -> None:
     """Let graphs notice what is written into the array of a new tensor, which the user holds."""
     if t.array.size and t._counter[0] is not UNTRACKED:
         t.array, theirs = _through_buffer(t.array)
-        loan = Loan(t.array, theirs)
-        loan.place = here(2)
-        t._counter[0] = Lent.of(0, [loan])
+        exported = Export(t.array, theirs)
+        exported.place = here(2)
+        t._counter[0] = ExportedVersion.of(0, [exported])
 
 
-def lend(array: Any, counter: list[Any], holder: Any = None) -> Any:
+def export(array: Any, counter: list[Any], holder: Any = None) -> Any:
     """``array``, the memory of ``counter``, as an array for the user, whose writes through it will be noticed.
 
     They are while the array lives; or ``holder``, if others hold the memory by holding that.
@@ -244,32 +244,32 @@ def lend(array: Any, counter: list[Any], holder: Any = None) -> Any:
         return array.view()
     with lock:
         version = counter[0]
-        if not isinstance(version, Lent):
-            version = Lent.of(version, [])
-        mine = next((loan for loan in version.loans if loan.covers(array)), None)
+        if not isinstance(version, ExportedVersion):
+            version = ExportedVersion.of(version, [])
+        mine = next((exported for exported in version.exports if exported.covers(array)), None)
         if mine is None:
-            if len(version.loans) >= _MANY:
+            if len(version.exports) >= _MANY:
                 version.look()
-                version.loans = _joined(version.loans, array)
-            mine = Loan(array)
-            version.loans.append(mine)
+                version.exports = _joined(version.exports, array)
+            mine = Export(array)
+            version.exports.append(mine)
         given = mine.hand_out(array, holder)
         counter[0] = version
     return given
 
 
-def _joined(loans: list[Loan], array: Any) -> list[Loan]:
-    """One loan of all the memory that ``array`` is part of, in place of those that lie in it."""
+def _joined(exports: list[Export], array: Any) -> list[Export]:
+    """One export of all the memory that ``array`` is part of, in place of those that lie in it."""
     whole = array
     base = array.base
     while base is not None:
         whole = base if isinstance(base, np.ndarray) else whole
         base = getattr(base, "base", None)
-    one = Loan(whole)
+    one = Export(whole)
     rest = []
-    for loan in loans:
-        if one.covers(loan.array):
-            one.take_over(loan)
+    for exported in exports:
+        if one.covers(exported.array):
+            one.take_over(exported)
         else:
-            rest.append(loan)
+            rest.append(exported)
     return [one, *rest]

@@ -20,7 +20,17 @@ from gradwright.base.cpython.references import count
 from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, further_inside, promote, reread, settle
-from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, overwriting, share, unwritten, writable
+from gradwright.engine.memory import (
+    OVERLAPS,
+    check,
+    is_immutable,
+    leave,
+    overlaps,
+    overwriting,
+    share,
+    unwritten,
+    writable,
+)
 from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
@@ -272,7 +282,7 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     bump(x._counter, 3)  # first: counted and not written does no harm
     array = x.array
     if array.__class__ is not ndarray:
-        if is_kept(array):
+        if is_immutable(array):
             at_once([(setattr, target, "_node", node), *overwriting(x, out.array)])
             return x
         if isinstance(array, LevelArray):
@@ -300,7 +310,7 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     new, old = out.array, x.array
     if new.shape != old.shape:
         raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
-    if (old.__class__ is not ndarray and is_kept(old)) or (new.__class__ is not ndarray and is_kept(new)):
+    if (old.__class__ is not ndarray and is_immutable(old)) or (new.__class__ is not ndarray and is_immutable(new)):
         backends.common("a write in place", (old, new))
     check_writable(x, node is not None, uniform)
     if node is not None:
@@ -332,7 +342,7 @@ def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
         if array is old:
             saved[k] = (unwritten(array), [0], 0, origin)
         elif counter is out._counter:
-            saved[k] = (array if is_kept(array) else x.array, x._counter, int(x._counter[0]) + 1, origin)
+            saved[k] = (array if is_immutable(array) else x.array, x._counter, int(x._counter[0]) + 1, origin)
     node._saved = tuple(saved)
 
 

@@ -6,7 +6,6 @@ After forward, attributes that hold tensors are taken off the node and packed up
 
 from __future__ import annotations
 
-import copy
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from gradwright.engine.memory import layout
 from gradwright.engine.nodes_of_ops import modified, pack, unpack
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
+from gradwright.function.contract.containers import filled
 from gradwright.function.contract.reached import TENSORLESS, kept
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.watched.after_backward import check_kept
@@ -297,22 +297,10 @@ class _Rebuilt:
     __slots__ = ("like", "parts")
 
     def __init__(self, value: Any, parts: list[Any]) -> None:
-        self.like, self.parts = _filled(value, [None] * len(parts)), parts
+        self.like, self.parts = filled(value, list(value), [None] * len(parts)), parts
 
     def get(self, node: Any) -> Any:
-        return _filled(self.like, [_unpacked(node, part) for part in self.parts])
-
-
-def _filled(like: Any, values: list[Any]) -> Any:
-    """A copy of a container with these values in it."""
-    if isinstance(like, tuple):
-        return tuple.__new__(type(like), values)
-    made = copy.copy(like)
-    if isinstance(like, dict):
-        made.update(zip(like, values, strict=True))
-    else:
-        made[:] = values
-    return made
+        return filled(self.like, list(self.like), [_unpacked(node, part) for part in self.parts])
 
 
 class _Shared:

@@ -60,7 +60,7 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
     saved, dirty, flat = node._to_save, node._dirty, node._flat
     if dirty:
         _check_dirty(node, outputs, True)
-    mine = _apart(node, outputs, args, single)
+    mine = _owned(node, outputs, args, single)
     ports = None
     if len(outputs) > 1:
         ports = node._ports = {}
@@ -132,7 +132,7 @@ def _viewed(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any])
     ])  # fmt: skip
 
 
-def _apart(node: Any, outputs: tuple[Any, ...], args: Sequence[Any], single: bool, measured: Any = None) -> Any:
+def _owned(node: Any, outputs: tuple[Any, ...], args: Sequence[Any], single: bool, measured: Any = None) -> Any:
     """The outputs as they may bear this Function's history: in memory of their own, or views of inputs.
 
     Most are new: then nobody else holds the array, and it has never been written in place.
@@ -197,13 +197,13 @@ def _view(o: Any, x: Any) -> Any:
 
 
 def _references(single: bool) -> int:
-    """In how many places `_apart` finds an output that only `apply` and its own call hold."""
+    """In how many places `_owned` finds an output that only `apply` and its own call hold."""
     found: list[int] = []
     node = SimpleNamespace(_to_save=(), _flat=(), _dirty=())
 
     def recorded(result: Any) -> None:
         outputs = (result,) if single else result
-        _apart(node, outputs, (), single, found.append)
+        _owned(node, outputs, (), single, found.append)
 
     def apply() -> None:
         result: Any = wrap(None, None, [1])

@@ -22,7 +22,7 @@ from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.levels import Level, LevelArray, promote
-from gradwright.engine.memory import is_kept, layout, overlaps
+from gradwright.engine.memory import is_immutable, layout, overlaps
 from gradwright.engine.mode import now
 from gradwright.engine.node import Bundle
 from gradwright.engine.nodes_of_ops import recorder
@@ -264,7 +264,7 @@ class Tangents(Movement):
 def laid_as(x: Any, t: Any) -> Any:
     """``t`` itself if it lies in memory as ``x`` does, or ``x`` overlaps itself; else a copy that does."""
     a, b = layout(x), layout(t)
-    if a.strides == b.strides or a.size < 2 or a.dtype != b.dtype or is_kept(x.array) or overlaps(x):
+    if a.strides == b.strides or a.size < 2 or a.dtype != b.dtype or is_immutable(x.array) or overlaps(x):
         return t
     ends = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)]
     low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)

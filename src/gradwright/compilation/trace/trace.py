@@ -34,7 +34,7 @@ from gradwright.engine.memory import (
     Memory,
     back_to,
     beside,
-    is_kept,
+    is_immutable,
     leave,
     moved_to,
     overlaps,
@@ -43,7 +43,7 @@ from gradwright.engine.memory import (
 )
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
-from gradwright.engine.version import Lent
+from gradwright.engine.version import ExportedVersion
 from gradwright.engine.watch import Watch
 
 
@@ -111,7 +111,7 @@ class Survey(Follows):
         self.hosted.update(self.functions[-1:])
 
     def writing(self, t: Any) -> None:
-        if is_kept(t.array):
+        if is_immutable(t.array):
             self.written[id(t)] = weakref.ref(t)
 
 
@@ -345,7 +345,7 @@ class Trace(Follows):
 
     def _start(self, t: Any, array: Any) -> Any:
         """What a tensor holds as an input of the program; a constant if it was made in the run."""
-        if type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], Lent)):
+        if type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], ExportedVersion)):
             return self.notes.input(array.copy(order="K") if isinstance(array, np.ndarray) else array)
         return self.notes.traced(self.notes.constant(array))
 

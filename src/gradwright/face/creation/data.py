@@ -17,7 +17,7 @@ from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.strict import tell, warn
-from gradwright.engine.version import borrow, is_held
+from gradwright.engine.version import adopt, is_held
 from gradwright.face.reading.torch import result_type, to_dtype, unmasked
 from gradwright.face.xp.creation import is_strange, moved
 from gradwright.function.watched.in_backward import brought, is_guarded, made_of
@@ -206,7 +206,7 @@ def as_tensor(data: TensorLike, dtype: DType = None, device: DeviceLike = None) 
         array = unmasked("as_tensor", data) if given else read(data, dtype)
         out = finish(array, array.dtype if dtype is None else dtype, chosen(device), False)
         if lent and out.array is data:
-            borrow(out)
+            adopt(out)
     return brought(made_of(data, out, "as_tensor()"))
 
 
@@ -275,5 +275,5 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     lent = ndarray.dtype.kind in _PLACES and is_held(ndarray)
     t = finish(ndarray, None, None, False)
     if lent:
-        borrow(t)
+        adopt(t)
     return brought(t)

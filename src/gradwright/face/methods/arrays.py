@@ -12,7 +12,7 @@ from gradwright.base import dtypes
 from gradwright.engine.levels import below
 from gradwright.engine.memory import writable
 from gradwright.engine.mode import is_grad_enabled
-from gradwright.engine.version import lend
+from gradwright.engine.version import export
 from gradwright.face.interop import numpy as neighbour
 from gradwright.face.reading.torch import one_dim
 from gradwright.face.xp.creation import moved
@@ -93,7 +93,7 @@ class Arrays:
             return self.array.__array__()
         if self._is_elsewhere():
             return CPU.hold(self.array)
-        return lend(writable(self), self._counter, holder)
+        return export(writable(self), self._counter, holder)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False and self._is_elsewhere():

@@ -10,7 +10,7 @@ from typing import Any
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.mode import now, recording, switch
-from gradwright.engine.node import Node, ticket
+from gradwright.engine.node import Node
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,10 +70,8 @@ class _Once(Node):
     __slots__ = ("_edge_mask", "_who")
 
     def __init__(self, who: str, ends: Sequence[Node]) -> None:
-        self._seq = ticket()
-        self._next, self._edge_mask = tuple(ends), (True,) * len(ends)
-        self._hooks, self._saved = None, ()
-        self._who = who
+        super().__init__(ends)
+        self._edge_mask, self._who = (True,) * len(ends), who
 
     def _run(self, xp: Any, g: Any) -> Any:
         raise RuntimeError(

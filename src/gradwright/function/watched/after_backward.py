@@ -16,7 +16,7 @@ from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import UNSHARED, Bundle
-from gradwright.engine.version import is_held, lend, written_at
+from gradwright.engine.version import export, is_held, written_at
 
 
 def own(tensors: list[Any], grads: Sequence[Any]) -> list[Any]:
@@ -33,7 +33,7 @@ def own(tensors: list[Any], grads: Sequence[Any]) -> list[Any]:
         t = None
         if a.__class__ is np.ndarray and (count(a) > _OWN or a.base is not None):
             a = None
-            if not _lent(tensors[k], grads) and is_held(tensors[k]):
+            if not _is_of_cotangent(tensors[k], grads) and is_held(tensors[k]):
                 tensors[k] = unwritten(tensors[k])
     return tensors
 
@@ -50,12 +50,12 @@ def own_tensors(tensors: list[Any], grads: Sequence[Any]) -> list[Any]:
         places = count(t)
         t = None
         array = tensors[k].array
-        if not _lent(array, grads) and (places > _OWN or count(array) > _OWN or array.base is not None):
+        if not _is_of_cotangent(array, grads) and (places > _OWN or count(array) > _OWN or array.base is not None):
             tensors[k] = tensors[k].clone()
     return tensors
 
 
-def _lent(array: Any, grads: Sequence[Any]) -> bool:
+def _is_of_cotangent(array: Any, grads: Sequence[Any]) -> bool:
     """Whether it lies in the memory of a cotangent."""
     return any(g is not None and not isinstance(g.array, LevelArray) and np.may_share_memory(array, g.array)
                for g in grads)  # fmt: skip
@@ -133,7 +133,7 @@ def _written(node: Any, what: str, counter: list[Any], version: int) -> RuntimeE
 def bypass(t: Any, data: Any) -> None:
     """Let writes to ``data``, the ``.data`` of ``t``, be noticed where a Function's forward or backward asks for it."""
     if t.array.__class__ is np.ndarray and (now().listener is not None or (in_pass() and _runs_function())):
-        lend(t.array, t._counter, data)
+        export(t.array, t._counter, data)
 
 
 def _runs_function() -> bool:

@@ -20,7 +20,7 @@ from gradwright.base.errors import CutError
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.engine.mode import now
-from gradwright.engine.node import AccumulateGrad, Node, ticket
+from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.version import Untracked
@@ -169,9 +169,8 @@ class Cut(Node):
     def __init__(
         self, guard: Guard | None, nodes: Sequence[Node], message: str, how: str = "", place: Any = None
     ) -> None:
-        self._seq = ticket()
-        self._next, self._edge_mask = tuple(nodes), (True,) * len(nodes)
-        self._hooks, self._saved = None, ()
+        super().__init__(nodes)
+        self._edge_mask = (True,) * len(nodes)
         self._guard, self._message, self._how, self._place = guard, message, how, place
 
     def _run(self, xp: Any, g: Any) -> Any:
@@ -203,9 +202,7 @@ class Returned(Node):
     _edge_mask = (True,)
 
     def __init__(self, guard: Guard, node: Node, doubt: str | None) -> None:
-        self._seq = ticket()
-        self._next = (node,)
-        self._hooks, self._saved = None, ()
+        super().__init__((node,))
         self._guard, self._doubt = guard, doubt
 
     def _run(self, xp: Any, g: Any) -> Any:

@@ -1,6 +1,6 @@
-"""NaN that comes through the side that `where` has not taken.
+"""NaN that comes through the side that `where` has not selected.
 
-Where an entry is not taken, that side gets the cotangent 0. If its slope there is infinite, 0 * inf is NaN, and
+Where an entry is not selected, that side gets the cotangent 0. If its slope there is infinite, 0 * inf is NaN, and
 reaches the leaves, though the result is finite: ``where(x > 0, sqrt(x), 0)`` at 0. So after a pass through a node of
 an operation that selects, gradients are looked at; after others they are not.
 """
@@ -20,28 +20,28 @@ from gradwright.engine.levels import LevelArray
 from gradwright.engine.strict import warn
 
 
-class _Untaken(threading.local):
+class _Unselected(threading.local):
     may_be = False
     found: Any = None
 
 
-untaken = _Untaken()
-"""``untaken.may_be``: whether a pass has gone through such a node; ``untaken.found``: a gradient that had NaN then."""
+unselected = _Unselected()
+"""``unselected.may_be``: whether a pass has gone through such a node; ``unselected.found``: a gradient that had NaN."""
 
 
 def look(gradients: Iterable[Any]) -> None:
     """Look for NaN among the gradients of a pass."""
-    untaken.may_be = False
+    unselected.may_be = False
     for g in gradients:
         array = getattr(g, "array", g)
         if array is not None and _has_nan(array):
-            untaken.found = array
+            unselected.found = array
             return
 
 
 def tell(outputs: Sequence[Any], roots: Sequence[tuple[Any, Any]]) -> None:
     """Warn of NaN that was found, if the ``outputs`` that the pass began at are finite, and so are their cotangents."""
-    array, untaken.found = untaken.found, None
+    array, unselected.found = unselected.found, None
     values = [t.array for t in outputs if isinstance(t, TensorBase)] + [getattr(g, "array", g) for _, g in roots]
     for value in values:
         space = backends.namespace(value)
