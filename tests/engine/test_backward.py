@@ -7,6 +7,7 @@ import pytest
 
 import gradwright
 from gradwright.engine import backward as engine
+from tests.functions import Function, functions
 
 DEEP = 200_000  # a recursion would fail at about 1,000
 
@@ -16,12 +17,10 @@ DEEP = 200_000  # a recursion would fail at about 1,000
 def test_each_node_runs_once_with_the_sum_of_what_reaches_it(T, leaf):
     seen = []
 
-    class Watch(T.autograd.Function):
-        @staticmethod
+    class Watch(functions(T)):
         def forward(ctx, x):
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             seen.append(g.item())
             return g
@@ -108,12 +107,10 @@ def test_views_of_a_cotangent_are_copied(T, leaf):
 def test_what_a_backward_returns_stays_its_own(T, leaf):
     kept = T.ones(2, dtype=T.float64)
 
-    class Constant(T.autograd.Function):
-        @staticmethod
+    class Constant(functions(T)):
         def forward(ctx, x):
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             return kept
 
@@ -176,12 +173,10 @@ class MishapError(Exception):
 
 @pytest.fixture
 def Fails(T):
-    class Fails(T.autograd.Function):
-        @staticmethod
+    class Fails(functions(T)):
         def forward(ctx, x):
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             raise MishapError("in backward")
 
@@ -228,13 +223,11 @@ def test_a_modified_value_leaves_every_grad_untouched():
 
 
 def test_backward_inside_backward(T, leaf):
-    class Inner(T.autograd.Function):
-        @staticmethod
+    class Inner(functions(T)):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x.exp()
 
-        @staticmethod
         def backward(ctx, g):
             (x,) = ctx.saved_tensors
             with T.enable_grad():
@@ -275,14 +268,12 @@ def test_a_deep_chain_can_be_differentiated_twice():
 
 
 def test_deep_chains_of_other_kinds_of_node():
-    class Twice(gradwright.autograd.Function):
-        @staticmethod
+    class Twice(Function):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             ctx.some = [1, 2]
             return x * 1.0
 
-        @staticmethod
         def backward(ctx, g):
             return g
 
@@ -339,12 +330,10 @@ def _retained(x, held):
 
 
 def _returned_by_a_function(x, held):
-    class Keeps(gradwright.autograd.Function):
-        @staticmethod
+    class Keeps(Function):
         def forward(ctx, x):
             return x.clone()
 
-        @staticmethod
         def backward(ctx, g):
             out = g * 1.0
             held.append(out)

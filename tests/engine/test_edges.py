@@ -6,6 +6,7 @@ import weakref
 import pytest
 
 import gradwright
+from tests.functions import functions
 
 # ---- edges -----------------------------------------------------------------------------------------------
 
@@ -160,12 +161,10 @@ def test_in_a_pass_to_leaves_by_grad():  # (which PyTorch does not support)
 
 
 def test_what_gets_no_gradient_after_all_is_not_waited_for(T, leaf):
-    class Nothing(T.autograd.Function):
-        @staticmethod
+    class Nothing(functions(T)):
         def forward(ctx, x):
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             return None
 

@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 import gradwright
+from tests.functions import Function, functions
 
 # ---- context managers ------------------------------------------------------------------------------------
 
@@ -219,13 +220,11 @@ def test_a_decorated_generator_that_is_thrown_into_or_closed(T):
 def test_functions_in_forward_and_backward(T, leaf):
     modes = []
 
-    class Watch(T.autograd.Function):
-        @staticmethod
+    class Watch(functions(T)):
         def forward(ctx, x):
             modes.append((T.is_grad_enabled(), x.requires_grad))
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             modes.append(T.is_grad_enabled())
             return g
@@ -388,12 +387,10 @@ def test_the_caller_is_warned(name, drive):
 
 
 def test_functions_of_users_and_other_modes():
-    class Double(gradwright.autograd.Function):
-        @staticmethod
+    class Double(Function):
         def forward(ctx, x):
             return gradwright.tensor(2 * x.item())
 
-        @staticmethod
         def backward(ctx, g):
             return 2 * g
 

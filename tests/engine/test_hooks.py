@@ -5,6 +5,7 @@ import weakref
 import pytest
 
 import gradwright
+from tests.functions import functions
 
 
 def test_the_order_of_all_hooks(T, leaf):
@@ -16,12 +17,10 @@ def test_the_order_of_all_hooks(T, leaf):
 
         return hook
 
-    class Twice(T.autograd.Function):
-        @staticmethod
+    class Twice(functions(T)):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             log.append(f"backward, retained {y.grad.item() if y.grad is not None else None}")
             return g * 2
@@ -336,12 +335,10 @@ def test_node_hooks_get_one_gradient_for_each_edge(leaf, T):
     seen = []
     x, constant = leaf([1.0, 2.0]), T.ones(2, dtype=T.float64)
 
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, a, factor, b, c):
             return a * factor * b * c
 
-        @staticmethod
         def backward(ctx, g):
             return g, None, None, g * 2
 

@@ -5,6 +5,7 @@ import pytest
 
 import gradwright
 from gradwright.engine.mode import PLAIN, now
+from tests.functions import functions
 
 
 class MishapError(Exception):
@@ -230,12 +231,10 @@ def test_a_graph_that_a_hook_used_up(T, leaf):
 
 
 def test_an_inner_pass_that_fails_in_a_users_backward(T, leaf):
-    class Outer(T.autograd.Function):
-        @staticmethod
+    class Outer(functions(T)):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             with T.enable_grad():
                 u = leaf(1.0)

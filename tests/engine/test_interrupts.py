@@ -11,6 +11,7 @@ from gradwright.backends import strict
 from gradwright.engine.base import wrap
 from gradwright.engine.mode import PLAIN, switch
 from gradwright.utils.checkpoint import checkpoint
+from tests.functions import Function
 from tests.interrupts import COUNT, SIGNALS, alarmed, interrupted, left
 
 numpy = gw.backends.numpy.namespace
@@ -26,13 +27,11 @@ def filled(*shape, space=numpy, dtype="float32"):
     return wrap(space.asarray(values, copy=True))
 
 
-class Cube(gw.autograd.Function):
-    @staticmethod
+class Cube(Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x * x
 
-    @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return 3 * x * x * g

@@ -8,44 +8,39 @@ import pytest
 
 import gradwright
 from gradwright.engine import backward as engine
+from tests.functions import Function
 
 
-class Square(gradwright.autograd.Function):
-    @staticmethod
+class Square(Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
 
-    @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return 2 * g * x
 
 
-class Exp(gradwright.autograd.Function):
+class Exp(Function):
     """Saves its own output, which is where a cycle would come from."""
 
-    @staticmethod
     def forward(ctx, x):
         y = x.exp()
         ctx.save_for_backward(y)
         return y
 
-    @staticmethod
     def backward(ctx, g):
         return g * ctx.saved_tensors[0]
 
 
-class Two(gradwright.autograd.Function):
+class Two(Function):
     """Two outputs, both saved."""
 
-    @staticmethod
     def forward(ctx, x):
         a, b = x.sin(), x.cos()
         ctx.save_for_backward(a, b)
         return a, b
 
-    @staticmethod
     def backward(ctx, ga, gb):
         a, b = ctx.saved_tensors
         return ga * b - gb * a
@@ -127,12 +122,10 @@ def test_training_steps_do_not_grow(no_gc):
 def test_saved_values_are_released_as_backward_goes():
     alive = []
 
-    class Probe(gradwright.autograd.Function):
-        @staticmethod
+    class Probe(Function):
         def forward(ctx, x):
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             alive.append(saved() is not None)
             return g

@@ -9,16 +9,16 @@ import pytest
 
 import gradwright
 from gradwright.engine import saved_hooks
+from tests.functions import Function
 from tests.thorough import WHOLE
 
 SIZE = 100
 STEPS = 900 if WHOLE else 220
 
 
-class Keeps(gradwright.autograd.Function):
+class Keeps(Function):
     """Leaves on ctx whatever could keep itself alive: inputs, outputs, views of them, in lists and dictionaries."""
 
-    @staticmethod
     def forward(ctx, x, w):
         y = x * w
         ctx.save_for_backward(x, w, y)
@@ -26,33 +26,28 @@ class Keeps(gradwright.autograd.Function):
         ctx.many = {"in": (x, w), "out": [y, [y.detach()]]}
         return y
 
-    @staticmethod
     def backward(ctx, g):
         _, w, y = ctx.saved_tensors
         ctx.g = g.detach()
         return g * w + 0 * ctx.y, g * ctx.x + 0 * (y + ctx.many["out"][0])
 
 
-class Two(gradwright.autograd.Function):
-    @staticmethod
+class Two(Function):
     def forward(ctx, x, w):
         ctx.s, ctx.c = x.sin(), (x * w).cos()
         ctx.save_for_backward(ctx.s, ctx.c)
         return ctx.s, ctx.c
 
-    @staticmethod
     def backward(ctx, gs, gc_):
         s, c = ctx.saved_tensors
         return gs * c - gc_ * s, gs * ctx.c
 
 
-class Fails(gradwright.autograd.Function):
-    @staticmethod
+class Fails(Function):
     def forward(ctx, x, w):
         ctx.y = x * w
         return ctx.y
 
-    @staticmethod
     def backward(ctx, g):
         raise KeyError("half-way")
 

@@ -8,6 +8,7 @@ from gradwright import func
 from gradwright.engine.levels import innermost
 from gradwright.transform.batch import Batches
 from gradwright.transform.tangent import Tangents
+from tests.functions import Function
 
 X, V, W = np.array([0.3, -0.7, 1.1]), np.array([1.0, 0.5, -2.0]), np.array([2.0, -1.0, 0.5])
 
@@ -165,12 +166,10 @@ def _inside(f, x):
     return func.jvp(f, (x,), (gw.ones_like(x),))[1] if _inside.forward else func.jet(f, (x,), ([x, x],))[1][0]
 
 
-class _Doubled(gw.autograd.Function):
-    @staticmethod
+class _Doubled(Function):
     def forward(ctx, x):
         return x * 2
 
-    @staticmethod
     def backward(ctx, g):
         return g * 2
 

@@ -8,17 +8,16 @@ import pytest
 
 import gradwright
 from tests.engine.recorder import Recorder, copied, same
+from tests.functions import functions
 
 
 def cube(T):
-    class Cube(T.autograd.Function):
-        @staticmethod
+    class Cube(functions(T)):
         def forward(ctx, x, y):
             out = x**3 * y
             ctx.save_for_backward(x, None, out, y)
             return out
 
-        @staticmethod
         def backward(ctx, g):
             x, nothing, out, y = ctx.saved_tensors
             assert nothing is None
@@ -28,14 +27,12 @@ def cube(T):
 
 
 def two(T):
-    class Two(T.autograd.Function):
-        @staticmethod
+    class Two(functions(T)):
         def forward(ctx, x):
             a, b = x.sin(), x.cos()
             ctx.save_for_backward(a, b)
             return a, b
 
-        @staticmethod
         def backward(ctx, ga, gb):
             a, b = ctx.saved_tensors
             return ga * b - gb * a

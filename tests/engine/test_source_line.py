@@ -7,6 +7,7 @@ import pytest
 import gradwright
 from gradwright.engine.source_line import Place, here, warn
 from gradwright.engine.version import written_at
+from tests.functions import Function
 
 
 def line():
@@ -67,12 +68,10 @@ def test_gradwrights_own_lines_are_passed_over():
 def test_a_write_inside_backward_is_the_line_of_backward():
     buffer = gradwright.zeros(2)
 
-    class F(gradwright.autograd.Function):
-        @staticmethod
+    class F(Function):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             buffer.add_(g)
             return g * 2

@@ -3,9 +3,9 @@ import threading
 import pytest
 
 import gradwright
-from gradwright.autograd import Function
 from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.watch import Watch
+from tests.functions import Function
 
 
 class Log(Watch):
@@ -34,11 +34,9 @@ def leaf():
 
 
 class Double(Function):
-    @staticmethod
     def forward(ctx, x):
         return x + x
 
-    @staticmethod
     def backward(ctx, g):
         return 2 * g
 

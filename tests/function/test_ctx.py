@@ -7,6 +7,7 @@ import pytest
 
 import gradwright
 from gradwright import GradientWarning
+from tests.functions import Function, functions
 
 # ---- attributes ------------------------------------------------------------------------------------------
 
@@ -18,13 +19,11 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_attribute(T, leaf, name):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             setattr(ctx, name, {"number": 3})
             return x * 3, x * 5
 
-        @staticmethod
         def backward(ctx, g, h):
             return g * getattr(ctx, name)["number"] + h * 5
 
@@ -39,13 +38,11 @@ def test_any_attribute(T, leaf, name):
 
 
 def test_attributes_belong_to_one_call(T, leaf):
-    class Scale(T.autograd.Function):
-        @staticmethod
+    class Scale(functions(T)):
         def forward(ctx, x, k):
             ctx.k = k
             return x * k
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.k, None
 
@@ -55,13 +52,11 @@ def test_attributes_belong_to_one_call(T, leaf):
 
 
 def test_attributes_set_in_backward_stay(leaf, T):
-    class Counts(T.autograd.Function):
-        @staticmethod
+    class Counts(functions(T)):
         def forward(ctx, x):
             ctx.calls = 0
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             ctx.calls += 1
             return g
@@ -79,15 +74,13 @@ def test_attributes_set_in_backward_stay(leaf, T):
 def Keeps(T):
     """``Keeps.apply(x, save)``: ``save(ctx, x)`` in forward; backward notes what was saved."""
 
-    class Keeps(T.autograd.Function):
+    class Keeps(functions(T)):
         seen = None
 
-        @staticmethod
         def forward(ctx, x, save):
             save(ctx, x)
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             Keeps.seen = ctx.saved_tensors
             return g * 2, None
@@ -128,13 +121,11 @@ def test_only_tensors_can_be_saved(leaf, Keeps):
 
 
 def test_saved_tensors_may_be_read_any_number_of_times(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x * x
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.saved_tensors[0] + g * ctx.saved_tensors[0]
 
@@ -166,14 +157,12 @@ def test_they_are_guarded_against_changes(leaf, Keeps):
 
 
 def test_a_saved_output_is_guarded_too(T, leaf):
-    class Exp(T.autograd.Function):
-        @staticmethod
+    class Exp(functions(T)):
         def forward(ctx, x):
             y = x.exp()
             ctx.save_for_backward(y)
             return y
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.saved_tensors[0]
 
@@ -184,14 +173,12 @@ def test_a_saved_output_is_guarded_too(T, leaf):
 
 
 def test_a_saved_output_has_this_node_as_its_history(T, leaf):
-    class Exp(T.autograd.Function):
-        @staticmethod
+    class Exp(functions(T)):
         def forward(ctx, x):
             y = x.exp()
             ctx.save_for_backward(y)
             return y
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.saved_tensors[0]
 
@@ -205,14 +192,12 @@ def test_a_saved_output_has_this_node_as_its_history(T, leaf):
 
 
 def test_a_saved_output_whose_tensor_was_dropped(T, leaf):
-    class SinCos(T.autograd.Function):
-        @staticmethod
+    class SinCos(functions(T)):
         def forward(ctx, x):
             s, c = x.sin(), x.cos()
             ctx.save_for_backward(s, c)
             return s, c
 
-        @staticmethod
         def backward(ctx, gs, gc):
             half = ctx.saved_tensors[0] / 2
             s, c = ctx.saved_tensors
@@ -231,13 +216,11 @@ def test_saved_intermediates_are_constants(T, leaf, Keeps):
 
 
 def test_inputs_kept_as_attributes_keep_their_history(T, leaf):
-    class Cube(T.autograd.Function):
-        @staticmethod
+    class Cube(functions(T)):
         def forward(ctx, x):
             ctx.x = x
             return x**3
 
-        @staticmethod
         def backward(ctx, g):
             return 3 * g * ctx.x**2
 
@@ -250,13 +233,11 @@ def test_inputs_kept_as_attributes_keep_their_history(T, leaf):
 
 
 def test_a_node_can_be_applied(T, leaf):
-    class Product(T.autograd.Function):
-        @staticmethod
+    class Product(functions(T)):
         def forward(ctx, x, y, k):
             ctx.save_for_backward(x, y)
             return x * y
 
-        @staticmethod
         def backward(ctx, g):
             x, y = ctx.saved_tensors
             return g * y, g * x, None
@@ -274,12 +255,10 @@ def Returns(T):
     """``Returns(result)`` is a Function ``F(x, ...)`` whose backward gives ``result(g)``."""
 
     def make(result):
-        class F(T.autograd.Function):
-            @staticmethod
+        class F(functions(T)):
             def forward(ctx, *args):
                 return args[0] * 2
 
-            @staticmethod
             def backward(ctx, g):
                 return result(g)
 
@@ -388,12 +367,10 @@ def test_gradients_with_strides_of_all_kinds(T, leaf, Returns):
 
 
 def test_the_cotangent_has_the_shape_and_dtype_of_the_output(T):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return x.double().sum(0)
 
-        @staticmethod
         def backward(ctx, g):
             assert g.dtype == T.float64
             assert tuple(g.shape) == (3,)
@@ -406,12 +383,10 @@ def test_the_cotangent_has_the_shape_and_dtype_of_the_output(T):
 
 
 def test_writing_to_the_cotangent_does_not_reach_the_user(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             return g * 2
 
@@ -423,12 +398,10 @@ def test_writing_to_the_cotangent_does_not_reach_the_user(T, leaf):
 
 
 def test_a_backward_that_writes_into_its_cotangent_is_told_so():
-    class Doubling(gradwright.autograd.Function):
-        @staticmethod
+    class Doubling(Function):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             return g.mul_(2)
 
@@ -440,13 +413,11 @@ def test_a_backward_that_writes_into_its_cotangent_is_told_so():
 
 
 def test_the_older_name_of_saved_tensors(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x * x
 
-        @staticmethod
         def backward(ctx, g):
             (x,) = ctx.saved_variables
             return 2 * g * x

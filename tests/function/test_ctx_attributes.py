@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gradwright
+from tests.functions import Function, functions
 
 Pair = namedtuple("Pair", "left right")
 
@@ -25,15 +26,13 @@ class Kept:
 def Keeps(T):
     """``Keeps.apply(x, put, use)``: ``put(ctx, x, y)`` in forward; backward returns ``g * use(ctx)``."""
 
-    class Keeps(T.autograd.Function):
-        @staticmethod
+    class Keeps(functions(T)):
         def forward(ctx, x, put, use):
             y = x * 2
             put(ctx, x, y)
             ctx.use = use
             return y
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.use(ctx), None, None
 
@@ -102,8 +101,7 @@ def test_a_change_in_between_is_an_error(holder, which):
     found = []
     pick = {"input": lambda x, y: x, "output": lambda x, y: y, "intermediate": lambda x, y: x * 3}[which]
 
-    class Keeps(gradwright.autograd.Function):
-        @staticmethod
+    class Keeps(Function):
         def forward(ctx, x):
             y = x * 2
             t = pick(x, y)
@@ -111,7 +109,6 @@ def test_a_change_in_between_is_an_error(holder, which):
             ctx.kept = make(t)
             return y
 
-        @staticmethod
         def backward(ctx, g):
             return g * take(ctx.kept)
 
@@ -268,13 +265,11 @@ def test_backward_may_change_what_it_has_looked_at(T, leaf, Keeps):
 
 
 def test_but_a_second_backward_would_see_that():
-    class Spends(gradwright.autograd.Function):
-        @staticmethod
+    class Spends(Function):
         def forward(ctx, x):
             ctx.buffer = x * 3
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             return ctx.buffer.mul_(g)
 
@@ -339,13 +334,11 @@ def test_lists_stay_themselves(T, leaf, Keeps):
 
 
 def test_double_backward_through_attributes(T, leaf):
-    class Exp(T.autograd.Function):
-        @staticmethod
+    class Exp(functions(T)):
         def forward(ctx, x):
             ctx.many = {"out": (x.exp(),), "x": [x]}
             return ctx.many["out"][0]
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.many["out"][0] + 0 * ctx.many["x"][0]
 
@@ -357,13 +350,11 @@ def test_double_backward_through_attributes(T, leaf):
 
 
 def test_several_outputs(T, leaf):
-    class SinCos(T.autograd.Function):
-        @staticmethod
+    class SinCos(functions(T)):
         def forward(ctx, x):
             ctx.s, ctx.c = x.sin(), x.cos()
             return ctx.s, ctx.c
 
-        @staticmethod
         def backward(ctx, gs, gc):
             return gs * ctx.c - gc * ctx.s
 
@@ -375,15 +366,13 @@ def test_several_outputs(T, leaf):
 
 
 def test_an_input_changed_in_place_and_declared(T, leaf):
-    class Exp_(T.autograd.Function):
-        @staticmethod
+    class Exp_(functions(T)):
         def forward(ctx, x):
             x.exp_()
             ctx.mark_dirty(x)
             ctx.y = x
             return x
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.y
 
@@ -418,14 +407,12 @@ CYCLES = {
 
 @pytest.mark.parametrize("name", CYCLES)
 def test_ctx_attributes_keep_nothing_alive(no_gc, name):
-    class Keeps(gradwright.autograd.Function):
-        @staticmethod
+    class Keeps(Function):
         def forward(ctx, x):
             y = x * 2
             ctx.kept = CYCLES[name](x, y)
             return y
 
-        @staticmethod
         def backward(ctx, g):
             return g * 2 + 0 * ctx.kept if name in ("output", "input") else (ctx.kept, g * 2)[1]
 
@@ -441,15 +428,13 @@ def test_ctx_attributes_keep_nothing_alive(no_gc, name):
 def test_other_memory_for_a_tensor_leaves_what_was_kept():
     """An invertible network frees the values between its parts, and gives them back by ``set_`` in backward."""
 
-    class Twice(gradwright.autograd.Function):
-        @staticmethod
+    class Twice(Function):
         def forward(ctx, x):
             y = x.detach() * 2
             x.storage().resize_(0)
             ctx.inputs, ctx.outputs = [(x,)], [(y,)]
             return y
 
-        @staticmethod
         def backward(ctx, g):
             (x,), (y,) = ctx.inputs.pop(), ctx.outputs.pop()
             x.storage().resize_(x.numel())
@@ -466,13 +451,11 @@ def test_other_memory_for_a_tensor_leaves_what_was_kept():
 
 @pytest.mark.parametrize("name", ["_mask", "_values", "_shape", "_input", "_axis"])
 def test_names_with_an_underscore_are_the_users(name):
-    class Part(gradwright.autograd.Function):
-        @staticmethod
+    class Part(Function):
         def forward(ctx, x):
             setattr(ctx, name, x > 0)
             return x.clamp(min=0)
 
-        @staticmethod
         def backward(ctx, g):
             return g * getattr(ctx, name)
 

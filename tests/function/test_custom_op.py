@@ -16,10 +16,7 @@ from gradwright import Tensor, custom_op
 from gradwright.autograd import gradcheck, gradgradcheck
 from gradwright.function.contract.surrogate import surrogate
 from gradwright.function.pushforward import pushforward
-
-
-def leaf(*values: float) -> Any:
-    return gw.tensor(values, dtype=gw.float64, requires_grad=True)
+from tests.functions import leaf
 
 
 @custom_op

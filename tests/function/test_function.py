@@ -81,10 +81,10 @@ def test_it_cannot_be_instantiated():
 
 def test_staticmethod_may_be_forgotten(T, leaf):
     class Double(T.autograd.Function):
-        def forward(ctx, x):  # noqa: N805
+        def forward(ctx, x):
             return x * 2
 
-        def backward(ctx, g):  # noqa: N805
+        def backward(ctx, g):
             return g * 2
 
     x = leaf(1.0)

@@ -8,6 +8,7 @@ import weakref
 import pytest
 
 import gradwright as gw
+from tests.functions import functions
 
 
 @pytest.fixture
@@ -33,13 +34,11 @@ def test_the_namespace_has_pytorchs_names(torch):
 def test_every_ctx_is_a_function_ctx(T, function, leaf):
     seen = []
 
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             seen.append(ctx)
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             seen.append(ctx)
             return g
@@ -67,8 +66,7 @@ def test_a_ctx_made_by_hand_keeps_what_it_is_told(T, function):
 
 
 def test_shared_storage_need_not_be_marked(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             with pytest.warns(FutureWarning, match="Tensors with shared storages are automatically tracked"):
                 ctx.mark_shared_storage((x, x))
@@ -79,8 +77,7 @@ def test_shared_storage_need_not_be_marked(T, leaf):
 
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_only_tensors_are_saved_for_forward(T, function, leaf, by_hand):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             ctx = function.FunctionCtx() if by_hand else ctx
             ctx.save_for_forward(x, None)
@@ -94,8 +91,7 @@ def test_only_tensors_are_saved_for_forward(T, function, leaf, by_hand):
 def test_what_is_saved_for_forward_is_not_kept_for_backward(T, leaf):
     seen = []
 
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             y = x * 2
             ctx.save_for_forward(x, y)
@@ -103,7 +99,6 @@ def test_what_is_saved_for_forward_is_not_kept_for_backward(T, leaf):
             seen.append(weakref.ref(y))
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             assert len(ctx.saved_tensors) == 1
             return g
@@ -114,17 +109,14 @@ def test_what_is_saved_for_forward_is_not_kept_for_backward(T, leaf):
 
 
 def test_jvp_can_be_called_on_the_ctx(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             ctx.k = 3
             return x * 3
 
-        @staticmethod
         def backward(ctx, g):
             return g * ctx.k
 
-        @staticmethod
         def jvp(ctx, dx):
             return dx * ctx.k
 
@@ -136,15 +128,13 @@ def test_jvp_can_be_called_on_the_ctx(T, leaf):
 
 
 def clearing(T):
-    class F(T.autograd.Function):
+    class F(functions(T)):
         clear_saved_tensors_on_access = True
 
-        @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x * x
 
-        @staticmethod
         def backward(ctx, g):
             (x,) = ctx.saved_tensors
             return 2 * g * x
@@ -194,10 +184,9 @@ def test_boxed_gradients_come_in_one_list(T, leaf, name):
         h = grads.pop()
         return grads.pop() + 2 * h
 
-    class F(T.autograd.Function):
+    class F(functions(T)):
         boxed_grads_call = True
 
-        @staticmethod
         def forward(ctx, x):
             return x * 1, x * 2
 
@@ -222,18 +211,15 @@ def test_jvp_and_vmap_must_be_written(T):
 
 def test_a_vmap_and_its_generation_exclude_each_other(torch):
     def declare(T):
-        class F(T.autograd.Function):
+        class F(functions(T)):
             generate_vmap_rule = True
 
-            @staticmethod
             def forward(x):
                 return x * 1
 
-            @staticmethod
             def setup_context(ctx, inputs, output):
                 ctx.k = 1
 
-            @staticmethod
             def vmap(info, in_dims, x):
                 return x, in_dims[0]
 
@@ -247,7 +233,7 @@ def test_a_vmap_and_its_generation_exclude_each_other(torch):
 
 
 def base(T, forward):
-    class Base(T.autograd.Function):
+    class Base(functions(T)):
         pass
 
     Base.forward = staticmethod(forward)
@@ -291,13 +277,11 @@ def test_a_vmap_takes_info_and_dims():
 
 def test_old_classes_can_still_be_subclassed(T, function, leaf):
     class F(function.InplaceFunction):
-        @staticmethod
         def forward(ctx, x, inplace=False):
             if inplace:
                 ctx.mark_dirty(x)
             return x.mul_(3) if inplace else x * 3
 
-        @staticmethod
         def backward(ctx, g):
             return g * 3, None
 
@@ -313,14 +297,12 @@ def test_old_classes_can_still_be_subclassed(T, function, leaf):
 
 @pytest.fixture
 def Triple(T):
-    class Triple(T.autograd.Function):
-        @staticmethod
+    class Triple(functions(T)):
         def forward(ctx, x):
             x.mul_(3)
             ctx.mark_dirty(x)
             return x
 
-        @staticmethod
         def backward(ctx, g):
             return g * 3
 
@@ -358,14 +340,12 @@ def test_a_dirty_view_used_afterwards(leaf, Triple):
 
 
 def test_a_dirty_input_that_is_not_returned(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             x.mul_(3)
             ctx.mark_dirty(x)
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             return g
 
@@ -386,14 +366,12 @@ def test_a_dirty_leaf(T, leaf, Triple):
 
 
 def test_a_dirty_view_among_several_outputs(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             x.mul_(3)
             ctx.mark_dirty(x)
             return x, x.clone()
 
-        @staticmethod
         def backward(ctx, g, h):
             return (g + h) * 3
 
@@ -402,15 +380,13 @@ def test_a_dirty_view_among_several_outputs(T, leaf):
 
 
 def test_saved_before_it_was_changed(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             x.mul_(3)
             ctx.mark_dirty(x)
             return x
 
-        @staticmethod
         def backward(ctx, g):
             return g * 3 + ctx.saved_tensors[0] * 0
 

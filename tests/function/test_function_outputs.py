@@ -4,21 +4,20 @@ import numpy as np
 import pytest
 
 import gradwright
+from tests.functions import functions
 
 # ---- outputs ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def Parts(T):
-    class Parts(T.autograd.Function):
+    class Parts(functions(T)):
         seen = []
 
-        @staticmethod
         def forward(ctx, x, materialize=True):
             ctx.set_materialize_grads(materialize)
             return x * 2, x * 3
 
-        @staticmethod
         def backward(ctx, g, h):
             Parts.seen.append([None if t is None else t.tolist() for t in (g, h)])
             g = 0 if g is None else g * 2
@@ -56,14 +55,12 @@ def test_or_none(leaf, Parts):
 
 
 def test_second_derivatives_of_several_outputs(T, leaf):
-    class SinCos(T.autograd.Function):
-        @staticmethod
+    class SinCos(functions(T)):
         def forward(ctx, x):
             s, c = x.sin(), x.cos()
             ctx.save_for_backward(s, c)
             return s, c
 
-        @staticmethod
         def backward(ctx, gs, gc):
             s, c = ctx.saved_tensors
             return gs * c - gc * s
@@ -77,12 +74,10 @@ def test_second_derivatives_of_several_outputs(T, leaf):
 
 
 def test_one_output_in_a_tuple(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return (x * 2,)
 
-        @staticmethod
         def backward(ctx, g):
             return (g * 2,)
 
@@ -94,12 +89,10 @@ def test_one_output_in_a_tuple(T, leaf):
 
 
 def test_outputs_that_are_no_tensors(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return x * 2, "text", None, 3
 
-        @staticmethod
         def backward(ctx, g, *rest):
             assert rest == (None, None, None)
             return g * 2
@@ -112,12 +105,10 @@ def test_outputs_that_are_no_tensors(T, leaf):
 
 
 def test_tensors_in_a_list_are_outputs_though_not_in_pytorch(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return [x * 2, x * 3]
 
-        @staticmethod
         def backward(ctx, grads):
             return 2 * grads[0] + 3 * grads[1]
 
@@ -127,14 +118,12 @@ def test_tensors_in_a_list_are_outputs_though_not_in_pytorch(T, leaf):
 
 
 def test_integer_outputs_do_not_require_grad(T, leaf):
-    class Sort(T.autograd.Function):
-        @staticmethod
+    class Sort(functions(T)):
         def forward(ctx, x):
             values, order = x.sort()
             ctx.save_for_backward(order)
             return values, order
 
-        @staticmethod
         def backward(ctx, g, order_grad):
             (order,) = ctx.saved_tensors
             return T.zeros(3, dtype=g.dtype).scatter_add(0, order, g)
@@ -148,14 +137,12 @@ def test_integer_outputs_do_not_require_grad(T, leaf):
 
 
 def test_mark_non_differentiable(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             a, b = x * 2, x * 3
             ctx.mark_non_differentiable(b)
             return a, b
 
-        @staticmethod
         def backward(ctx, g, h):
             assert h.tolist() == [0, 0]
             return g * 2
@@ -169,12 +156,10 @@ def test_mark_non_differentiable(T, leaf):
 
 
 def test_an_input_returned_as_it_is(T, leaf):
-    class Identity(T.autograd.Function):
-        @staticmethod
+    class Identity(functions(T)):
         def forward(ctx, x):
             return x
 
-        @staticmethod
         def backward(ctx, g):
             return g * 10
 
@@ -190,12 +175,10 @@ def test_an_input_returned_as_it_is(T, leaf):
 
 
 def test_an_input_returned_among_others(T, leaf):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x, y):
             return x, y * 2
 
-        @staticmethod
         def backward(ctx, g, h):
             return g * 10, h * 2
 
@@ -213,12 +196,10 @@ VIEW = (
 
 @pytest.mark.parametrize("make", [lambda x: x, lambda x: x[:1], lambda x: x.view(-1)])
 def test_a_view_that_a_function_made_must_not_be_written(T, leaf, make):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return make(x)
 
-        @staticmethod
         def backward(ctx, g):
             return T.zeros(2, dtype=g.dtype) + g.sum()
 
@@ -230,12 +211,10 @@ def test_a_view_that_a_function_made_must_not_be_written(T, leaf, make):
 
 
 def test_an_output_may_be_changed_in_place(T, leaf):
-    class Double(T.autograd.Function):
-        @staticmethod
+    class Double(functions(T)):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             return g * 2
 
@@ -248,17 +227,14 @@ def test_an_output_may_be_changed_in_place(T, leaf):
 
 
 def test_functions_in_functions(T, leaf):
-    class Inner(T.autograd.Function):
-        @staticmethod
+    class Inner(functions(T)):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             return g * 2
 
-    class Outer(T.autograd.Function):
-        @staticmethod
+    class Outer(functions(T)):
         def forward(ctx, x):
             with T.enable_grad():
                 u = x.detach().requires_grad_()
@@ -266,7 +242,6 @@ def test_functions_in_functions(T, leaf):
                 ctx.u = u
             return ctx.out.detach()
 
-        @staticmethod
         def backward(ctx, g):
             return T.autograd.grad(ctx.out, ctx.u, g)[0]
 
@@ -276,8 +251,7 @@ def test_functions_in_functions(T, leaf):
 
 
 def test_a_function_that_raises_in_forward_leaves_no_mode_behind(T, leaf):
-    class Fails(T.autograd.Function):
-        @staticmethod
+    class Fails(functions(T)):
         def forward(ctx, x):
             raise KeyError("in forward")
 

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.autograd import Function, grad
+from gradwright.autograd import grad
+from tests.functions import unnamed
 
 B = gw.zeros(3, dtype=gw.float64)
 N = np.zeros(3)
 OVER = gw.from_numpy(N)
-
-
-def function(forward, backward):
-    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
 def values():
@@ -60,7 +57,7 @@ def test_one_buffer_for_every_call_of_forward(name, wrapped):
         write(x * x)
         return (give(),) if wrapped else give()
 
-    F = function(forward, lambda ctx, g: 2 * g * ctx.saved_tensors[0])
+    F = unnamed(forward, lambda ctx, g: 2 * g * ctx.saved_tensors[0])
     a, b = values()
     y1, y2 = (F.apply(v)[0] if wrapped else F.apply(v) for v in (a, b))
     ((y1 + y2) * y1).sum().backward()
@@ -86,7 +83,7 @@ SHARED = {
 @pytest.mark.parametrize("name", SHARED)
 def test_an_output_in_the_memory_of_the_input(name, written):
     """x + y**2 with y = x: the derivative is 1 + 2 x, or somebody who writes is told."""
-    F = function(lambda ctx, x: SHARED[name](x), lambda ctx, g: g)
+    F = unnamed(lambda ctx, x: SHARED[name](x), lambda ctx, g: g)
     a, _ = values()
     base = a * 1
     x = base[:] if written == "base" else base
@@ -117,7 +114,7 @@ def test_what_is_new_is_neither_copied_nor_a_view():
         return y, z
 
     a, _ = values()
-    y, z = function(forward, lambda ctx, g, h: g + h).apply(a)
+    y, z = unnamed(forward, lambda ctx, g, h: g + h).apply(a)
     assert [y.array.ctypes.data, z.array.ctypes.data] == given
     assert not y._is_view()
     y.mul_(2)  # as anything that is its own
@@ -133,7 +130,7 @@ def test_what_ctx_keeps_of_an_output_is_no_reason_for_a_copy():
         return gw.from_numpy(y)
 
     a, _ = values()
-    y = function(forward, lambda ctx, g: g * gw.from_numpy(ctx.y)).apply(a)
+    y = unnamed(forward, lambda ctx, g: g * gw.from_numpy(ctx.y)).apply(a)
     assert [y.array.ctypes.data] == given
 
 

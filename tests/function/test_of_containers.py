@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import gradwright as gw
-from gradwright.autograd import Function, diagnose, gradcheck, gradgradcheck
+from gradwright.autograd import diagnose, gradcheck, gradgradcheck
 from gradwright.function import of_containers
 from gradwright.verify.diagnosis import Verdict
+from tests.functions import Function, functions, leaf
 
 f64 = gw.float64
 
@@ -31,16 +32,11 @@ class Pair(NamedTuple):
     high: Any
 
 
-def leaf(*values: float) -> Any:
-    return gw.tensor(values, dtype=f64, requires_grad=True)
-
-
 class Dot(Function):
     """Sum over k of weights[k] * batch.x ** (k + 1) * batch.scale."""
 
     needs: Any = None
 
-    @staticmethod
     def forward(ctx, weights, batch, shift=0.0):
         Dot.needs = ctx.needs_input_grad
         ctx.save_for_backward(batch.x, *weights)
@@ -50,7 +46,6 @@ class Dot(Function):
             y = y + w * batch.x ** (k + 1) * batch.scale
         return y
 
-    @staticmethod
     def backward(ctx, g):
         x, *weights = ctx.saved_tensors
         Dot.needs = ctx.needs_input_grad
@@ -88,12 +83,10 @@ def test_checkers_look_into_containers():
 
 def test_an_intermediate_of_forward_has_its_second_derivative():
     class Sinh(Function):
-        @staticmethod
         def forward(ctx, at):
             ctx.e, ctx.m = at["x"].exp(), (-at["x"]).exp()
             return [(ctx.e - ctx.m) / 2]
 
-        @staticmethod
         def backward(ctx, g):
             return {"x": g[0] * (ctx.e + ctx.m) / 2}
 
@@ -102,11 +95,9 @@ def test_an_intermediate_of_forward_has_its_second_derivative():
 
 def test_a_wrong_gradient_in_a_container_is_named():
     class F(Function):
-        @staticmethod
         def forward(ctx, weights):
             return weights[0] * weights[1]
 
-        @staticmethod
         def backward(ctx, g):
             return [g, gw.ones(5, dtype=f64)]  # of [2]
 
@@ -118,11 +109,9 @@ def test_a_pass_for_one_of_several_asks_for_that_alone():
     asked = []
 
     class F(Function):
-        @staticmethod
         def forward(ctx, at):
             return at["x"] * at["y"]
 
-        @staticmethod
         def backward(ctx, g):
             asked.append(ctx.needs_input_grad)
             return {"x": g, "y": g}
@@ -161,17 +150,14 @@ def test_setup_context_sees_containers():
     seen = []
 
     class F(Function):
-        @staticmethod
         def forward(pair, k=3):
             return pair["a"] * pair["b"] * k
 
-        @staticmethod
         def setup_context(ctx, inputs, output):
             seen.append((type(inputs[0]), inputs[1], ctx.needs_input_grad))
             ctx.save_for_backward(inputs[0]["a"], inputs[0]["b"])
             ctx.k = inputs[1]
 
-        @staticmethod
         def vjp(ctx, g):
             a, b = ctx.saved_tensors
             return {"a": g * b * ctx.k, "b": g * a * ctx.k}, None
@@ -189,12 +175,10 @@ def test_setup_context_sees_containers():
 class Powers(Function):
     """{1: x, 'more': [x**2, (x**3, n)]}."""
 
-    @staticmethod
     def forward(ctx, x, n):
         ctx.save_for_backward(x)
         return {"one": x * 1, "more": [x**2, (x**3, n)]}
 
-    @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         assert set(g) == {"one", "more"}
@@ -225,12 +209,10 @@ def test_outputs_in_containers_hold_to_both_orders():
 
 def test_outputs_and_inputs_at_once():
     class F(Function):
-        @staticmethod
         def forward(ctx, pair):
             ctx.save_for_backward(*pair)
             return Pair(pair.low * pair.high, [pair.low + pair.high])
 
-        @staticmethod
         def backward(ctx, product, total):
             low, high = ctx.saved_tensors
             return Pair(product * high + total[0], product * low + total[0])
@@ -245,12 +227,10 @@ def test_outputs_and_inputs_at_once():
 
 
 def test_a_named_tuple_is_a_tuple_of_outputs(T):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return Pair(x * 2, x * 3)
 
-        @staticmethod
         def backward(ctx, g, h):
             return 2 * g + 3 * h
 
@@ -266,12 +246,10 @@ def test_undefined_gradients_are_zeros_or_none():
     seen = []
 
     class F(Function):
-        @staticmethod
         def forward(ctx, x, materialize):
             ctx.set_materialize_grads(materialize)
             return [x * 2, x * 3]
 
-        @staticmethod
         def backward(ctx, g):
             seen.append([None if t is None else t.tolist() for t in g])
             return g[0] * 2, None
@@ -292,11 +270,9 @@ def test_nothing_is_recorded_without_need():
 
 def test_an_input_returned_in_a_container_is_another_tensor():
     class F(Function):
-        @staticmethod
         def forward(ctx, xs):
             return [xs[0], xs[1] * 2]
 
-        @staticmethod
         def backward(ctx, g):
             return [g[0] * 10, g[1] * 2]
 
@@ -309,7 +285,6 @@ def test_an_input_returned_in_a_container_is_another_tensor():
 
 def test_dirty_and_flat_outputs_in_containers():
     class F(Function):
-        @staticmethod
         def forward(ctx, xs):
             xs[0].mul_(3)
             ctx.mark_dirty(xs[0])
@@ -317,7 +292,6 @@ def test_dirty_and_flat_outputs_in_containers():
             ctx.mark_non_differentiable(order)
             return {"x": xs[0], "order": order}
 
-        @staticmethod
         def backward(ctx, g):
             assert g["order"].tolist() == [0.0]
             return [g["x"] * 3]
@@ -350,11 +324,9 @@ def test_containers_are_not_kept_alive(no_gc):
 
 def answering(gradient):
     class F(Function):
-        @staticmethod
         def forward(ctx, weights, batch):
             return weights[0] * weights[1] * batch["x"]
 
-        @staticmethod
         def backward(ctx, g):
             return gradient(g)
 
@@ -384,12 +356,10 @@ def test_a_whole_container_or_a_leaf_may_be_none():
 
 def test_a_dataclass_may_be_answered_by_an_instance():
     class F(Function):
-        @staticmethod
         def forward(ctx, batch):
             ctx.batch = batch
             return batch.x * batch.scale
 
-        @staticmethod
         def backward(ctx, g):
             return replace(ctx.batch, x=g * ctx.batch.scale)
 
@@ -400,12 +370,10 @@ def test_a_dataclass_may_be_answered_by_an_instance():
 
 def test_an_input_changed_in_place_is_named_by_its_path():
     class F(Function):
-        @staticmethod
         def forward(ctx, batch):
             batch["x"][1].mul_(2)
             return batch["x"][1] * 1
 
-        @staticmethod
         def backward(ctx, g):
             return None
 
@@ -417,12 +385,10 @@ def test_containers_without_tensors_are_handed_through():
     config = {"n": [1, 2]}
 
     class F(Function):
-        @staticmethod
         def forward(ctx, x, given):
             assert given is config
             return x * 1
 
-        @staticmethod
         def backward(ctx, g):
             return g, None
 

@@ -3,11 +3,8 @@
 import pytest
 
 import gradwright as gw
-from gradwright.autograd import Function, grad
-
-
-def function(forward, backward):
-    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+from gradwright.autograd import grad
+from tests.functions import Function, unnamed
 
 
 def one(ctx, x, w):
@@ -35,7 +32,7 @@ def backward(ctx, g, *_):
 @pytest.mark.parametrize("forward", [one, in_a_tuple, one_of_two])
 def test_both_ways_come_to_the_same(forward):
     x, w = gw.tensor([0.5], dtype=gw.float64, requires_grad=True), gw.tensor([5.0], dtype=gw.float64)
-    out = function(forward, backward).apply(x, w)
+    out = unnamed(forward, backward).apply(x, w)
     y = out if forward is one else out[0]
     node = y.grad_fn
     assert node.saved_tensors[0] is x
@@ -53,14 +50,14 @@ def test_only_floating_outputs_have_a_history(value):
         ctx.save_for_backward(out)
         return out
 
-    y = function(forward, lambda ctx, g: g).apply(gw.ones(2, requires_grad=True))
+    y = unnamed(forward, lambda ctx, g: g).apply(gw.ones(2, requires_grad=True))
     assert y.requires_grad is (value == 2.0 and value.__class__ is float)
 
 
 @pytest.mark.parametrize("forward", [lambda ctx, x: x, lambda ctx, x: x[:], lambda ctx, x: x.view(2, 1)])
 def test_an_input_or_a_view_of_one_becomes_a_view_of_its_own(forward):
     x = gw.ones(2, requires_grad=True) * 1
-    y = function(forward, lambda ctx, g: g.reshape(2)).apply(x)
+    y = unnamed(forward, lambda ctx, g: g.reshape(2)).apply(x)
     assert y is not x
     assert y._is_view()
     assert type(y.grad_fn).__name__ == "FBackward"
@@ -89,7 +86,7 @@ def test_saved_tensors_are_what_they_were_while_they_live(torch):
 def test_what_has_another_history_since_comes_back_with_the_one_it_had():
     leaf = gw.ones(2, requires_grad=True)
     x = leaf * 1
-    y = function(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g * 2).apply(x)
+    y = unnamed(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g * 2).apply(x)
     node = x.grad_fn
     x.detach_()
     (saved,) = y.grad_fn.saved_tensors
@@ -98,15 +95,13 @@ def test_what_has_another_history_since_comes_back_with_the_one_it_had():
 
 
 def test_an_input_that_is_changed_beside_one_that_is_declared():
-    class Swap(gw.autograd.Function):
-        @staticmethod
+    class Swap(Function):
         def forward(ctx, a, b):
             ctx.mark_dirty(a)
             a.mul_(2)
             b.mul_(3)
             return a, b.clone()
 
-        @staticmethod
         def backward(ctx, g, h):
             return g * 2, h * 3
 
@@ -121,13 +116,11 @@ def test_what_is_written_past_the_counter_and_returned_is_warned_of(torch):
     for t in (gw, torch):
 
         class Assign(t.autograd.Function):
-            @staticmethod
             def forward(ctx, scratch, value, index):
                 ctx.index = index
                 scratch.data[index] = value  # past the version counter
                 return scratch
 
-            @staticmethod
             def backward(ctx, g):
                 return g, g[ctx.index], None
 
@@ -148,13 +141,11 @@ def test_what_is_written_past_the_counter_and_returned_is_warned_of(torch):
 
 
 def test_what_is_written_through_an_array_is_not_excused_by_a_data_beside_it():
-    class Doubled(gw.autograd.Function):
-        @staticmethod
+    class Doubled(Function):
         def forward(ctx, x):
             x.detach().numpy()[:] *= 2  # not x.data
             return x
 
-        @staticmethod
         def backward(ctx, g):
             return 2 * g
 
@@ -165,21 +156,17 @@ def test_what_is_written_through_an_array_is_not_excused_by_a_data_beside_it():
 
 def test_a_method_without_return_is_told():
     class Mute(Function):
-        @staticmethod
         def forward(ctx, x):
             x * 2
 
-        @staticmethod
         def backward(ctx, g):
             g * 2
 
     class Deaf(Mute):
-        @staticmethod
         def forward(ctx, x, k):
             return x * k
 
     class Blocked(Deaf):
-        @staticmethod
         def backward(ctx, g):
             return None
 
@@ -201,11 +188,9 @@ def test_a_method_without_return_is_told():
 
 def test_an_array_from_backward_is_told_what_to_return():
     class OfArrays(Function):
-        @staticmethod
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def backward(ctx, g):
             return g.numpy() * 2
 

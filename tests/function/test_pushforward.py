@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import gradwright as gw
-from gradwright.autograd import Function, custom_op
+from gradwright.autograd import custom_op
 from gradwright.function.pushforward import pushforward
+from tests.functions import Function, functions
 
 
 def push(T: Any, F: Any, inputs: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:
@@ -30,15 +31,13 @@ def push(T: Any, F: Any, inputs: tuple[Any, ...], tangents: tuple[Any, ...]) -> 
 def product(T, materialize=True):
     seen = []
 
-    class Product(T.autograd.Function):
-        @staticmethod
+    class Product(functions(T)):
         def forward(ctx, x, y, k):
             ctx.set_materialize_grads(materialize)
             ctx.save_for_forward(x, y)
             ctx.k = k
             return x * y * k, x + y
 
-        @staticmethod
         def jvp(ctx, dx, dy, dk):
             x, y = ctx.saved_tensors
             seen.append([None if t is None else t.tolist() for t in (dx, dy, dk)])
@@ -64,17 +63,14 @@ def test_undefined_tangents_are_zeros_or_none(T, materialize):
 
 
 def test_saved_tensors_are_those_for_forward(T):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(x):
             return x * 2
 
-        @staticmethod
         def setup_context(ctx, inputs, output):
             ctx.save_for_backward(output)
             ctx.save_for_forward(*inputs)
 
-        @staticmethod
         def jvp(ctx, dx):
             (x,) = ctx.saved_tensors
             return dx * x
@@ -85,13 +81,11 @@ def test_saved_tensors_are_those_for_forward(T):
 def test_what_is_saved_for_backward_alone_is_not_there(T):
     seen = []
 
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x * 2
 
-        @staticmethod
         def jvp(ctx, dx):
             seen.append(ctx.saved_tensors)
             return dx * 2
@@ -101,12 +95,10 @@ def test_what_is_saved_for_backward_alone_is_not_there(T):
 
 
 def returning(T, value):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return x * 2
 
-        @staticmethod
         def jvp(ctx, dx):
             return value(dx)
 
@@ -127,8 +119,7 @@ def test_wrong_tangents_are_errors(T, value, message):
 
 
 def test_no_jvp_is_an_error(T):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             return x * 2
 
@@ -137,8 +128,7 @@ def test_no_jvp_is_an_error(T):
 
 
 def test_outputs_without_derivative_have_no_tangent(T):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             values, order = x.sort()
             sign = x.sign()
@@ -146,7 +136,6 @@ def test_outputs_without_derivative_have_no_tangent(T):
             ctx.save_for_forward(order)
             return values, order, sign
 
-        @staticmethod
         def jvp(ctx, dx):
             (order,) = ctx.saved_tensors
             return dx.gather(0, order), None, None
@@ -156,14 +145,12 @@ def test_outputs_without_derivative_have_no_tangent(T):
 
 
 def test_a_tangent_of_an_output_without_derivative_is_an_error(T):
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x):
             sign = x.sign()
             ctx.mark_non_differentiable(sign)
             return x * 1, sign
 
-        @staticmethod
         def jvp(ctx, dx):
             return dx, dx
 
@@ -173,13 +160,11 @@ def test_a_tangent_of_an_output_without_derivative_is_an_error(T):
 
 def test_containers_move_in_their_shape():
     class F(Function):
-        @staticmethod
         def forward(ctx, pair, k):
             ctx.save_for_forward(*pair)
             assert ctx.needs_input_grad == ([False, False], False)
             return {"product": pair[0] * pair[1] * k}
 
-        @staticmethod
         def jvp(ctx, moved, k):
             a, b = ctx.saved_tensors
             return {"product": 2 * (a * moved[1] + b * moved[0])}
@@ -194,12 +179,10 @@ def test_containers_move_in_their_shape():
 
 def test_jvp_can_itself_be_differentiated():
     class Cube(Function):
-        @staticmethod
         def forward(ctx, x):
             ctx.save_for_forward(x)
             return x**3
 
-        @staticmethod
         def jvp(ctx, dx):
             (x,) = ctx.saved_tensors
             return 3 * x * x * dx

@@ -4,19 +4,18 @@ import pytest
 
 import gradwright
 from gradwright.function.contract.once_differentiable import once_differentiable
+from tests.functions import Function, functions
 
 
 @pytest.fixture
 def Once(T):
     decorate = once_differentiable if T is gradwright else T.autograd.function.once_differentiable
 
-    class Once(T.autograd.Function):
-        @staticmethod
+    class Once(functions(T)):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x**3
 
-        @staticmethod
         @decorate
         def backward(ctx, g):
             assert not T.is_grad_enabled()
@@ -45,13 +44,11 @@ def test_once_differentiable_twice(T, leaf, Once):
 
 def test_once_differentiable_is_never_silently_constant():
     # (PyTorch hands out a gradient without history if the cotangent has none, and forgets what it depends on.)
-    class Once(gradwright.autograd.Function):
-        @staticmethod
+    class Once(Function):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x**3
 
-        @staticmethod
         @once_differentiable
         def backward(ctx, g):
             return 3 * g * ctx.saved_tensors[0] ** 2
@@ -66,12 +63,10 @@ def test_once_differentiable_is_never_silently_constant():
 def test_once_differentiable_with_none(T, leaf):
     decorate = once_differentiable if T is gradwright else T.autograd.function.once_differentiable
 
-    class F(T.autograd.Function):
-        @staticmethod
+    class F(functions(T)):
         def forward(ctx, x, k):
             return x * k
 
-        @staticmethod
         @decorate
         def backward(ctx, g):
             return g * 2, None

@@ -10,10 +10,7 @@ from gradwright.engine.backward import walk
 from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.contract.surrogate import reasons, surrogate
 from gradwright.verify.diagnosis import Verdict
-
-
-def leaf(*values):
-    return gw.tensor(values, dtype=gw.float64, requires_grad=True)
+from tests.functions import leaf
 
 
 def on_class():

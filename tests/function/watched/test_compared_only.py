@@ -10,12 +10,9 @@ from gradwright.errors import GradientWarning
 import gradwright as gw
 from gradwright.autograd import Function, grad
 from gradwright.engine.strict import strict
+from tests.functions import leaf
 
 LIMIT = 100.0
-
-
-def leaf(*data):
-    return gw.tensor(data, dtype=gw.float64, requires_grad=True)
 
 
 def square(backward):

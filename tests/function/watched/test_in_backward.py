@@ -13,10 +13,7 @@ from gradwright.autograd import Function, grad, gradcheck
 from gradwright.engine.strict import strict
 from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.contract.surrogate import surrogate
-
-
-def leaf(*data):
-    return gw.tensor(data, dtype=gw.float64, requires_grad=True)
+from tests.functions import functions, leaf
 
 
 def cube(backward, forward=None, **more):
@@ -386,13 +383,11 @@ def test_a_doubt_is_told_only_of_what_a_second_derivative_reaches(weight):
 def test_a_buffer_that_no_grad_writes_in_backward_does_not_require_grad_afterwards(T, part):
     buffer = T.zeros(2, dtype=T.float64)
 
-    class Square(T.autograd.Function):
-        @staticmethod
+    class Square(functions(T)):
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x * x
 
-        @staticmethod
         def backward(ctx, g):
             (x,) = ctx.saved_tensors
             with T.no_grad():

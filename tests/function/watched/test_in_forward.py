@@ -7,16 +7,12 @@ import pytest
 from gradwright.errors import CapturedTensor, GradientWarning
 
 import gradwright as gw
-from gradwright.autograd import Function, grad
+from gradwright.autograd import grad
 from gradwright.engine.strict import strict
+from tests.functions import unnamed
 
 OUTSIDE = gw.ones(2, requires_grad=True)
 CONSTANT = gw.ones(2)
-
-
-def function(forward, **more):
-    body = {"forward": staticmethod(forward), "backward": staticmethod(lambda ctx, g: g)}
-    return type("F", (Function,), body | more)
 
 
 def x_():
@@ -35,7 +31,7 @@ WAYS = {
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_global(name):
-    F = function(WAYS[name])
+    F = unnamed(WAYS[name])
     with pytest.warns(CapturedTensor, match="F: forward uses 'OUTSIDE', which requires grad but") as found:
         F.apply(x_())
     text = str(found[0].message)
@@ -55,13 +51,13 @@ def test_what_it_is_called():
             self.w = gw.ones(2, requires_grad=True)
 
         def apply(self):
-            return function(lambda ctx, x: x * self.w).apply(x_())
+            return unnamed(lambda ctx, x: x * self.w).apply(x_())
 
     for call, name in {
-        lambda: function(lambda ctx, x: x * w).apply(x_()): "'w'",
-        lambda: function(lambda ctx, x: x * many[0]).apply(x_()): "'many[0]'",
-        lambda: function(lambda ctx, x: x * space.w).apply(x_()): "'space.w'",
-        lambda: function(lambda ctx, x: x @ layer.weight).apply(x_()): "'layer.weight'",
+        lambda: unnamed(lambda ctx, x: x * w).apply(x_()): "'w'",
+        lambda: unnamed(lambda ctx, x: x * many[0]).apply(x_()): "'many[0]'",
+        lambda: unnamed(lambda ctx, x: x * space.w).apply(x_()): "'space.w'",
+        lambda: unnamed(lambda ctx, x: x @ layer.weight).apply(x_()): "'layer.weight'",
         lambda: Model().apply(): "'self.w'",
     }.items():
         with pytest.warns(CapturedTensor, match=re.escape(f"forward uses {name}, ")):
@@ -70,7 +66,7 @@ def test_what_it_is_called():
 
 def test_it_is_said_where_nothing_else_requires_grad():
     with pytest.warns(CapturedTensor):
-        function(WAYS["OUTSIDE"]).apply(gw.ones(2))
+        unnamed(WAYS["OUTSIDE"]).apply(gw.ones(2))
 
 
 def inner_graph(ctx, x):
@@ -85,7 +81,7 @@ RIGHT = {
     "detached": lambda ctx, x: x * OUTSIDE.detach() * OUTSIDE.data,
     "only its values matter": lambda ctx, x: x * (OUTSIDE > 0) * OUTSIDE.shape[0],
     "a graph inside": inner_graph,
-    "another Function": lambda ctx, x: function(lambda ctx, x: x * 2).apply(x * 2),
+    "another Function": lambda ctx, x: unnamed(lambda ctx, x: x * 2).apply(x * 2),
     "no_grad": lambda ctx, x: gw.no_grad()(lambda: x * x)(),
 }
 
@@ -94,24 +90,24 @@ RIGHT = {
 def test_no_false_alarm(name):
     with strict(True):
         x = x_()
-        grad(function(RIGHT[name]).apply(x * 1).sum(), x, create_graph=True)
+        grad(unnamed(RIGHT[name]).apply(x * 1).sum(), x, create_graph=True)
 
 
 def test_a_function_may_say_that_it_sees_to_them():
     with strict(True):
-        function(WAYS["OUTSIDE"], captures_tensors=True).apply(x_())
+        unnamed(WAYS["OUTSIDE"], captures_tensors=True).apply(x_())
 
 
 def test_where_nothing_is_recorded():
     with strict(True), gw.no_grad():
-        function(WAYS["OUTSIDE"]).apply(x_())
+        unnamed(WAYS["OUTSIDE"]).apply(x_())
 
 
 def test_recording_is_as_it_was():
-    F = function(lambda ctx, x: 1 / 0)
+    F = unnamed(lambda ctx, x: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         F.apply(x_())
     assert gw.is_grad_enabled()
     seen = []
-    function(lambda ctx, x: seen.append(gw.is_grad_enabled()) or x * 2).apply(x_())
+    unnamed(lambda ctx, x: seen.append(gw.is_grad_enabled()) or x * 2).apply(x_())
     assert seen == [False]

@@ -6,12 +6,9 @@ import pytest
 from gradwright.errors import GradientWarning
 
 import gradwright as gw
-from gradwright.autograd import Function, grad
+from gradwright.autograd import grad
 from gradwright.engine.strict import strict
-
-
-def function(forward, backward):
-    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+from tests.functions import unnamed
 
 
 def saves(ctx, x):
@@ -63,7 +60,7 @@ def second(F, passes, **options):
 @pytest.mark.parametrize("passes", [0, 1, 2])
 @pytest.mark.parametrize("how", CACHES)
 def test_it_is_computed_anew(how, passes):
-    y, g, x = second(function(*CACHES[how]), passes)
+    y, g, x = second(unnamed(*CACHES[how]), passes)
     kept = getattr(y.grad_fn, "slope", None)  # if forward ran again, it had a ctx of its own
     with strict(True):
         assert g.tolist() == pytest.approx([math.exp(1), math.exp(-2)], rel=1e-14)
@@ -80,12 +77,12 @@ def test_what_is_not_set_anew_is_put_back():
             ctx.seen = g * 2
         return g * ctx.saved_tensors[0].exp()
 
-    y, _, _ = second(function(saves, backward), 1)
+    y, _, _ = second(unnamed(saves, backward), 1)
     assert y.grad_fn.seen.tolist() == [2, 2]
 
 
 def test_numbers_stay():
-    y, _, _ = second(function(*CACHES["an attribute of forward"]), 3)
+    y, _, _ = second(unnamed(*CACHES["an attribute of forward"]), 3)
     assert y.grad_fn.calls == 4
 
 
@@ -100,7 +97,7 @@ def test_what_was_put_into_a_dictionary_of_forwards_is_warned_of(beside):
             ctx.many["slope"] = ctx.saved_tensors[0].exp()
         return g * ctx.many["slope"]
 
-    F = function(forward, backward)
+    F = unnamed(forward, backward)
     _, g, x = second(F, 0)
     assert grad(g.sum(), x)[0].tolist() == pytest.approx([2 * math.exp(1), 2 * math.exp(-2)])
     _, g, x = second(F, 1)
@@ -123,7 +120,7 @@ def test_what_lies_in_a_dictionary_is_as_it_was_after_a_recorded_backward():
             ctx.many["slope"] = ctx.saved_tensors[0].exp()
         return g * ctx.many["slope"]
 
-    y, _, _ = second(function(forward, backward), 1)
+    y, _, _ = second(unnamed(forward, backward), 1)
     kept = y.grad_fn.many["slope"]
     assert not kept.requires_grad
     assert kept.grad_fn is None
@@ -137,5 +134,5 @@ def test_what_a_recorded_backward_sets_anew_stays():
         ctx.scale = 2 if gw.is_grad_enabled() else gw.ones(2)
         return g * ctx.saved_tensors[0].exp()
 
-    y, _, _ = second(function(saves, backward), 1)
+    y, _, _ = second(unnamed(saves, backward), 1)
     assert y.grad_fn.scale == 2

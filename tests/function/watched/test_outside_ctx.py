@@ -9,9 +9,10 @@ import pytest
 from gradwright.errors import GradientWarning
 
 import gradwright as gw
-from gradwright.autograd import Function, grad, gradgradcheck
+from gradwright.autograd import grad, gradgradcheck
 from gradwright.engine.strict import strict
 from gradwright.function.watched.outside_ctx import of
+from tests.functions import Function, leaf, unnamed
 
 last = None
 by_name = {}
@@ -19,23 +20,13 @@ counted = 0
 KERNEL = gw.tensor([2.0, 3.0], dtype=gw.float64)
 
 
-def leaf(*data):
-    return gw.tensor(data, dtype=gw.float64, requires_grad=True)
-
-
-def function(forward, backward, **more):
-    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward), **more})
-
-
 class OnTheClass(Function):
     """exp, which is kept where all calls share it."""
 
-    @staticmethod
     def forward(ctx, x):
         OnTheClass.last = x.exp()
         return OnTheClass.last * 1
 
-    @staticmethod
     def backward(ctx, g):
         return g * OnTheClass.last
 
@@ -43,12 +34,10 @@ class OnTheClass(Function):
 class InADictionaryOfTheClass(Function):
     kept = {}
 
-    @staticmethod
     def forward(ctx, x):
         InADictionaryOfTheClass.kept["e"] = [x.exp()]
         return InADictionaryOfTheClass.kept["e"][0] * 1
 
-    @staticmethod
     def backward(ctx, g):
         return g * InADictionaryOfTheClass.kept["e"][0]
 
@@ -58,35 +47,29 @@ class Base:
 
 
 class InABaseClass(Function, Base):
-    @staticmethod
     def forward(ctx, x):
         Base.last = x.exp()
         return Base.last * 1
 
-    @staticmethod
     def backward(ctx, g):
         return g * InABaseClass.last
 
 
 class InAGlobal(Function):
-    @staticmethod
     def forward(ctx, x):
         global last  # noqa: PLW0603 - what is tested
         last = x.exp()
         return last * 1
 
-    @staticmethod
     def backward(ctx, g):
         return g * last
 
 
 class InAGlobalDictionary(Function):
-    @staticmethod
     def forward(ctx, x):
         by_name["e"] = x.exp()
         return by_name["e"] * 1
 
-    @staticmethod
     def backward(ctx, g):
         return g * by_name["e"]
 
@@ -101,11 +84,9 @@ def remembered():
 
 
 class ByHelpers(Function):
-    @staticmethod
     def forward(ctx, x):
         return remember("last", x.exp())
 
-    @staticmethod
     def backward(ctx, g):
         return g * remembered()
 
@@ -120,25 +101,20 @@ class ByMethods(Function):
     def load(cls):
         return cls.last
 
-    @staticmethod
     def forward(ctx, x):
         return ByMethods.keep(x.exp())
 
-    @staticmethod
     def backward(ctx, g):
         return g * ByMethods.load()
 
 
 class WithSetup(Function):
-    @staticmethod
     def forward(x):
         return x.exp()
 
-    @staticmethod
     def setup_context(ctx, inputs, output):
         WithSetup.last = inputs[0].exp()
 
-    @staticmethod
     def backward(ctx, g):
         return g * WithSetup.last
 
@@ -150,7 +126,7 @@ def in_a_list():
         stack.append(x.exp())
         return stack[-1] * 1
 
-    return function(forward, lambda ctx, g: g * stack.pop())
+    return unnamed(forward, lambda ctx, g: g * stack.pop())
 
 
 def in_a_variable_of_the_closure():
@@ -161,7 +137,7 @@ def in_a_variable_of_the_closure():
         kept = x.exp()
         return kept * 1
 
-    return function(forward, lambda ctx, g: g * kept)
+    return unnamed(forward, lambda ctx, g: g * kept)
 
 
 def in_an_object():
@@ -171,7 +147,7 @@ def in_an_object():
         space.last = x.exp()
         return space.last * 1
 
-    return function(forward, lambda ctx, g: g * space.last)
+    return unnamed(forward, lambda ctx, g: g * space.last)
 
 
 def in_self():
@@ -179,12 +155,12 @@ def in_self():
         def __init__(self):
             self.last = None
 
-        def function(self):
+        def unnamed(self):
             def forward(ctx, x):
                 self.last = x.exp()
                 return self.last * 1
 
-            return function(forward, lambda ctx, g: g * self.last)
+            return unnamed(forward, lambda ctx, g: g * self.last)
 
     return Layer().function()
 
@@ -196,7 +172,7 @@ def in_a_buffer():
         buffer.copy_(x.exp())
         return buffer * 1
 
-    return function(forward, lambda ctx, g: g * buffer)
+    return unnamed(forward, lambda ctx, g: g * buffer)
 
 
 def by_vjp():
@@ -216,7 +192,7 @@ def nested():
         kept[0] = xs[0].exp()
         return [kept[0] * 1]
 
-    made = function(forward, lambda ctx, gs: [gs[0] * kept[0]])
+    made = unnamed(forward, lambda ctx, gs: [gs[0] * kept[0]])
     return types.SimpleNamespace(apply=lambda x: made.apply([x])[0])
 
 
@@ -282,7 +258,6 @@ class Counts(Function):
     mean = gw.zeros(2, dtype=gw.float64)
     space = types.SimpleNamespace(calls=0)
 
-    @staticmethod
     def forward(ctx, x):
         global counted  # noqa: PLW0603 - what is tested
         counted += 1
@@ -292,7 +267,6 @@ class Counts(Function):
         Counts.mean.mul_(0.5).add_(ctx.e, alpha=0.5)
         return ctx.e * 1
 
-    @staticmethod
     def backward(ctx, g):
         return g * ctx.e
 
@@ -337,7 +311,7 @@ def test_what_forward_finds_instead_of_making_it_again_is_warned_of():
         return kept["e"] * 1
 
     x = leaf(0.5)
-    y = function(forward, lambda ctx, g: g * kept["e"]).apply(x)
+    y = unnamed(forward, lambda ctx, g: g * kept["e"]).apply(x)
     (g,) = grad((y * y).sum() / 2, x, create_graph=True)
     with pytest.warns(GradientWarning, match=r"uses \"kept\['e'\]\", which an earlier run of forward has left"):
         grad(g.sum(), x, retain_graph=True)
@@ -350,13 +324,11 @@ class Outside(Function):
 
     slope = None
 
-    @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         Outside.slope = OF[Outside.how](x)
         return x * x * x
 
-    @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         slope = Outside.slope
@@ -385,7 +357,7 @@ def test_what_forward_puts_into_a_list_it_puts_there_twice():
         return ctx.e * 1
 
     x = leaf(0.5)
-    grad(function(forward, lambda ctx, g: g * ctx.e).apply(x), x, create_graph=True)
+    grad(unnamed(forward, lambda ctx, g: g * ctx.e).apply(x), x, create_graph=True)
     assert seen == ["forward", "forward"]
 
 
@@ -398,7 +370,7 @@ def test_what_an_earlier_call_has_left_is_a_constant():
             kept["e"] = x.exp()
         return kept["e"] * 1
 
-    F, x = function(forward, lambda ctx, g: g * kept["e"]), leaf(0.5)
+    F, x = unnamed(forward, lambda ctx, g: g * kept["e"]), leaf(0.5)
     F.apply(x)
     y = F.apply(x)
     (g,) = grad((y * y).sum() / 2, x, create_graph=True)
@@ -413,7 +385,7 @@ def test_constants_are_constants():
         ctx.save_for_backward(x)
         return KERNEL * x * x
 
-    f, x = function(forward, lambda ctx, g: 2 * g * KERNEL * ctx.saved_tensors[0]).apply, leaf(0.5, -1.0)
+    f, x = unnamed(forward, lambda ctx, g: 2 * g * KERNEL * ctx.saved_tensors[0]).apply, leaf(0.5, -1.0)
     with strict(True):
         (g,) = grad(f(x).sum(), x, create_graph=True)
         assert grad(g.sum(), x)[0].tolist() == [4, 6]
@@ -428,7 +400,7 @@ def test_a_constant_that_is_made_each_time_is_one():
         ctx.save_for_backward(x)
         return kept["k"] * x * x
 
-    f, x = function(forward, lambda ctx, g: 2 * g * kept["k"] * ctx.saved_tensors[0]).apply, leaf(0.5, -1.0)
+    f, x = unnamed(forward, lambda ctx, g: 2 * g * kept["k"] * ctx.saved_tensors[0]).apply, leaf(0.5, -1.0)
     with strict(True):
         (g,) = grad(f(x).sum(), x, create_graph=True)
         assert grad(g.sum(), x)[0].tolist() == [4, 6]
@@ -442,7 +414,7 @@ def test_what_backward_does_not_look_at_is_no_reason_to_run_forward_again():
         ctx.save_for_backward(x)
         return x * x
 
-    f, x = function(forward, lambda ctx, g: 2 * g * ctx.saved_tensors[0]).apply, leaf(0.5)
+    f, x = unnamed(forward, lambda ctx, g: 2 * g * ctx.saved_tensors[0]).apply, leaf(0.5)
     (g,) = grad(f(x).sum(), x, create_graph=True)
     assert (len(runs), grad(g, x)[0].item()) == (1, 2)
 
@@ -452,7 +424,7 @@ def test_most_functions_have_nothing_outside():
         ctx.save_for_backward(x)
         return gw.exp(x) * math.pi * np.float64(1.0)
 
-    F = function(forward, lambda ctx, g: (g * gw.exp(ctx.saved_tensors[0]) * math.pi, None))
+    F = unnamed(forward, lambda ctx, g: (g * gw.exp(ctx.saved_tensors[0]) * math.pi, None))
     F.apply(leaf(0.5), 1)
     assert F._outer is None
     assert of(F).read == []
@@ -465,7 +437,7 @@ def test_of_long_lists_only_the_newest_are_looked_at():
         stack.append(x.exp())
         return stack[-1] * 1
 
-    F, x = function(forward, lambda ctx, g: g * stack[-1]), leaf(0.5)
+    F, x = unnamed(forward, lambda ctx, g: g * stack[-1]), leaf(0.5)
     (g,) = grad(F.apply(x), x, create_graph=True)
     assert grad(g, x)[0].item() == pytest.approx(math.exp(0.5))
     assert len(of(F).look()) <= 100

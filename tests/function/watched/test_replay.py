@@ -12,17 +12,10 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.autograd import Function, grad, gradcheck, gradgradcheck
+from gradwright.autograd import grad, gradcheck, gradgradcheck
 from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors, saved_tensors_hooks
 from gradwright.utils.checkpoint import checkpoint
-
-
-def leaf(*data):
-    return gw.tensor(data, dtype=gw.float64, requires_grad=True)
-
-
-def function(forward, backward, **more):
-    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward), **more})
+from tests.functions import Function, leaf, unnamed
 
 
 @dataclasses.dataclass(slots=True)
@@ -68,7 +61,7 @@ def sinh(keep, load):
         a, b = load(ctx)
         return g * (a + b) / 2
 
-    return function(forward, backward)
+    return unnamed(forward, backward)
 
 
 def derivatives(f, x, order):
@@ -124,18 +117,15 @@ def test_in_company(how, where):
 class Scaled(Function):
     """exp(k x).sin(), and exp(k x)."""
 
-    @staticmethod
     def forward(x, k=2.0):
         e = (k * x).exp()
         return e.sin(), e
 
-    @staticmethod
     def setup_context(ctx, inputs, output):
         x, ctx.k = inputs
         ctx.cos = (ctx.k * x).exp().cos()
         ctx.save_for_backward(output[1])
 
-    @staticmethod
     def backward(ctx, g, h):
         (e,) = ctx.saved_tensors
         return (g * ctx.cos + h) * e * ctx.k, None
@@ -149,13 +139,11 @@ def test_setup_context_and_several_outputs(args):
 class InPlace(Function):
     """w sin x, in the memory of x, and 2 w."""
 
-    @staticmethod
     def forward(ctx, x, w):
         ctx.cos, ctx.sin = x.cos() * w, x.sin()
         ctx.mark_dirty(x)
         return x.sin_().mul_(w), w * 2
 
-    @staticmethod
     def backward(ctx, g, h):
         return g * ctx.cos, (g * ctx.sin).sum() + h * 2
 
@@ -172,7 +160,7 @@ def test_a_view_that_is_changed():
         ctx.mark_dirty(x)
         return x.sin_()
 
-    f = function(forward, lambda ctx, g: g * ctx.cos)
+    f = unnamed(forward, lambda ctx, g: g * ctx.cos)
     assert gradgradcheck(lambda x: f.apply((x * 1)[1:]), leaf(0.5, -1.0))
 
 
@@ -182,7 +170,7 @@ def test_a_buffer_is_changed_once():
         ctx.cos = x.cos() * (1 + mean)
         return x.sin() * (1 + mean).detach()
 
-    f = function(forward, lambda ctx, g: (g * ctx.cos, None))
+    f = unnamed(forward, lambda ctx, g: (g * ctx.cos, None))
     x, mean = leaf(0.5, -1.0), gw.ones((), dtype=gw.float64)
     y = f.apply(x, mean)
     after = mean.item()
@@ -201,7 +189,7 @@ def test_forward_may_write_its_own_values():
         ctx.s, ctx.e = s, e
         return s * e
 
-    assert gradgradcheck(function(forward, lambda ctx, g: g * (3 * ctx.s * ctx.e - ctx.s)).apply, leaf(0.5, -1.0))
+    assert gradgradcheck(unnamed(forward, lambda ctx, g: g * (3 * ctx.s * ctx.e - ctx.s)).apply, leaf(0.5, -1.0))
 
 
 def test_a_no_grad_block_in_forward_says_nothing():
@@ -210,7 +198,7 @@ def test_a_no_grad_block_in_forward_says_nothing():
             ctx.cos = x.cos()
         return x.sin()
 
-    assert gradgradcheck(function(forward, lambda ctx, g: g * ctx.cos).apply, leaf(0.5, -1.0))
+    assert gradgradcheck(unnamed(forward, lambda ctx, g: g * ctx.cos).apply, leaf(0.5, -1.0))
 
 
 def test_random_numbers_are_drawn_again():
@@ -223,7 +211,7 @@ def test_random_numbers_are_drawn_again():
         return (ctx.r * x).sin()
 
     x = leaf(0.5, -1.0)
-    y = function(forward, lambda ctx, g: g * ctx.cos).apply(x)
+    y = unnamed(forward, lambda ctx, g: g * ctx.cos).apply(x)
     r, states = y.grad_fn.r, [gw.get_rng_state(), generator.get_state()]
     _, second = derivatives(lambda x: y, x, 2)
     np.testing.assert_allclose(second, (-r * r * (r * x).sin()).tolist(), rtol=1e-14)
@@ -252,7 +240,7 @@ def test_numbers_of_others_are_drawn_again(name):
         return (ctx.r * x).sin()
 
     x = leaf(0.5, -1.0)
-    y = function(forward, lambda ctx, g: g * ctx.cos).apply(x)
+    y = unnamed(forward, lambda ctx, g: g * ctx.cos).apply(x)
     r = y.grad_fn.r
     states = np.random.get_state()[2], random.getstate(), numpys.bit_generator.state, pythons.getstate()
     _, second = derivatives(lambda x: y, x, 2)
@@ -289,7 +277,7 @@ def test_a_workspace_that_nobody_has_filled_is_the_same_again(name):
         return ctx.e * 1
 
     x = leaf(0.5, -1.0)
-    y = function(forward, lambda ctx, g: g * ctx.e).apply(x)
+    y = unnamed(forward, lambda ctx, g: g * ctx.e).apply(x)
     litter = [gw.full((2,), float(k), dtype=x.dtype) for k in range(50)]
     del litter
     assert derivatives(lambda x: y, x, 2)[1] == pytest.approx([math.exp(0.5), math.exp(-1)])
@@ -302,7 +290,7 @@ def test_functions_inside():
         ctx.s = inner.apply(x)
         return ctx.s * ctx.s
 
-    f = function(forward, lambda ctx, g: 2 * g * ctx.s * (1 + ctx.s * ctx.s).sqrt()).apply
+    f = unnamed(forward, lambda ctx, g: 2 * g * ctx.s * (1 + ctx.s * ctx.s).sqrt()).apply
     x = leaf(0.5, 1.0)
     assert gradgradcheck(f, x)
     third = derivatives(f, x, 3)[2]
@@ -321,7 +309,7 @@ def test_constants_and_indices():
         ctx.save_for_backward(x)
         return forward(ctx, x)
 
-    f = function(saves, backward).apply
+    f = unnamed(saves, backward).apply
     assert gradgradcheck(f, leaf(0.5, -1.0))
     assert derivatives(f, leaf(0.5, -1.0), 2)[1] == [2, 0]
 
@@ -333,7 +321,7 @@ def test_an_output_has_the_derivative_that_is_declared():
         return ctx.y
 
     x = leaf(1.2, 2.7)
-    f = function(forward, lambda ctx, g: g * (ctx.y + ctx.half)).apply
+    f = unnamed(forward, lambda ctx, g: g * (ctx.y + ctx.half)).apply
     first, second = derivatives(f, x, 2)
     assert first == pytest.approx([1.6, 4.35])
     assert second == pytest.approx([1.6 + 0.5, 4.35 + 0.5])  # d/dx (y + x / 2), with dy/dx as backward has it
@@ -348,7 +336,7 @@ def test_an_ordinary_pass_does_not_run_forward_again():
         return x.sin()
 
     x = leaf(0.5, -1.0)
-    y = function(forward, lambda ctx, g: g * ctx.cos).apply(x)
+    y = unnamed(forward, lambda ctx, g: g * ctx.cos).apply(x)
     y.sum().backward(retain_graph=True)
     assert len(runs) == 1
     grad(y.sum(), x, create_graph=True)
@@ -366,7 +354,7 @@ def test_forward_that_saves_inputs_and_outputs_is_not_run_again():
         return y
 
     x = leaf(1.0)
-    y = function(forward, lambda ctx, g: (g * ctx.saved_tensors[1], None)).apply(x, 2.0)
+    y = unnamed(forward, lambda ctx, g: (g * ctx.saved_tensors[1], None)).apply(x, 2.0)
     assert len(y.grad_fn.saved_tensors) == 2
     (g,) = grad(y, x, create_graph=True)
     assert grad(g, x)[0].item() == pytest.approx(y.item())
@@ -406,7 +394,7 @@ def counts(ctx, x):
     (other_numbers, "ctx.r has other values"), (counts, "ctx.saved_tensors was 1"),
 ])  # fmt: skip
 def test_another_result(forward, what):
-    F = function(forward, lambda ctx, g: g * ctx.r)
+    F = unnamed(forward, lambda ctx, g: g * ctx.r)
     x = leaf(0.5, -1.0)
     F.apply(x).sum().backward()
     counts.calls = 0
@@ -434,7 +422,7 @@ def scaled(use):
         ctx.e = x.exp()
         return ctx.e * use(ctx, x, buffer)
 
-    return function(forward, lambda ctx, g: (g * ctx.e * getattr(ctx, "factor", 1), None))
+    return unnamed(forward, lambda ctx, g: (g * ctx.e * getattr(ctx, "factor", 1), None))
 
 
 def unused(ctx, x, buffer):
@@ -490,7 +478,7 @@ def test_a_forward_that_cannot_be_recorded():
         return x.sin()
 
     x = leaf(0.5, -1.0)
-    y = function(forward, lambda ctx, g: g * ctx.cos).apply(x)
+    y = unnamed(forward, lambda ctx, g: g * ctx.cos).apply(x)
     with pytest.raises(RuntimeError, match="is a view and is being modified inplace") as error:
         grad(y.sum(), x, create_graph=True)
     assert "raised while F.forward was run again" in error.value.__notes__[0]
@@ -507,7 +495,7 @@ def test_an_output_without_derivative_is_an_intermediate_to_backward(keep):
     def backward(ctx, g, _):
         return g * 2 * (ctx.saved_tensors or (ctx.e,))[0] ** 2
 
-    x, f = leaf(0.5, -1.0), function(forward, backward).apply
+    x, f = leaf(0.5, -1.0), unnamed(forward, backward).apply
     _, second = derivatives(lambda x: f(x)[0] ** 2, x, 2)
     assert second == pytest.approx([16 * math.exp(2), 16 * math.exp(-4)], rel=1e-14)
     assert gradgradcheck(lambda x: f(x)[0], x)
@@ -518,5 +506,5 @@ def test_a_number_that_is_made_of_no_tensor_may_be_another():
         ctx.start, ctx.e = time.perf_counter(), x.exp()
         return ctx.e * 1
 
-    f = function(forward, lambda ctx, g: g * ctx.e).apply
+    f = unnamed(forward, lambda ctx, g: g * ctx.e).apply
     assert derivatives(f, leaf(0.5), 2)[1] == pytest.approx([math.exp(0.5)])
