@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -343,36 +340,6 @@ def test_checkers_find_it():
     assert issubclass(op.__gradwright_function__, gw.autograd.Function)
     assert list(inspect.signature(op.function.forward).parameters) == ["ctx", "x", "k"]
     assert op.function.__name__ == "op"
-
-
-def test_type_checkers_know_the_signature(tmp_path):
-    pytest.importorskip("mypy")
-    program = tmp_path / "program.py"
-    program.write_text(
-        textwrap.dedent("""
-        from gradwright import Tensor, custom_op, ones
-
-        @custom_op
-        def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
-            return x * factor
-
-        @custom_op(samples=[])
-        def pair(x: Tensor) -> tuple[Tensor, int]:
-            return x, 1
-
-        reveal_type(scaled(ones(1), factor=1.0))
-        reveal_type(pair(ones(1)))
-        scaled(ones(1), factor="one")
-        scaled(1)
-    """)
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir", str(tmp_path), str(program)],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert 'Revealed type is "gradwright.tensor.Tensor"' in done.stdout
-    assert "tuple[gradwright.tensor.Tensor, int]" in done.stdout.replace("builtins.", "")
-    assert done.stdout.count("error:") == 2
 
 
 def test_on_arrays_it_computes_as_an_op_does():

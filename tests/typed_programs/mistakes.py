@@ -48,3 +48,12 @@ normal.log_probs(x)  # mistake: no such method
 normal.sample((3,)).scale  # mistake: a tensor has none
 normal.sigma  # mistake: scale
 gw.float32.nbytes  # mistake: no such attribute
+
+
+@gw.autograd.custom_op
+def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
+    return x * factor
+
+
+scaled(gw.ones(1), factor="one")  # mistake: not a number
+scaled(1)  # mistake: not a tensor

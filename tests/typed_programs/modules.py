@@ -140,3 +140,17 @@ def double(v: Any) -> Any:
 gw.testing.assert_close(y, y, rtol=1e-3, atol=1e-3)
 assert_type(gw.xp.sum(gw.xp.exp(x) * gw.xp.pow(x, 2), axis=0), Tensor)
 assert_type(gw.xp.fft.rfft(gw.xp.linalg.inv(gw.xp.eye(3, dtype=gw.xp.float64))), Tensor)
+
+
+@gw.autograd.custom_op
+def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
+    return x * factor
+
+
+@gw.autograd.custom_op(samples=[])
+def pair(x: Tensor) -> tuple[Tensor, int]:
+    return x, 1
+
+
+assert_type(scaled(gw.ones(1), factor=1.0), Tensor)
+assert_type(pair(gw.ones(1)), tuple[Tensor, int])

@@ -55,7 +55,7 @@ def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | No
     """
     keep = create_graph if retain_graph is None else retain_graph
     outputs = _sequence("backward", "tensors", tensors)
-    roots = _roots(outputs, grad_tensors, create_graph or now().level is not None)
+    roots = roots_of(outputs, grad_tensors, create_graph or now().level is not None)
     create_graph = create_graph or _from_outside(roots)
     if grad_tensors is None and type(roots[0][0]) is AccumulateGrad:
         _warn_of_leaf(outputs)
@@ -133,15 +133,18 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if is_grads_batched:
-        return _batched(outs, ins, grad_outputs, retain_graph, create_graph,
-                        allow_unused=allow_unused, materialize_grads=materialize_grads)  # fmt: skip
+        batched: tuple[Any, ...] = above("batched_grad")(
+            outs, ins, cotangents(outs, grad_outputs), create_graph if retain_graph is None else retain_graph,
+            create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads,
+        )  # fmt: skip
+        return batched
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
                 "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
             )
         allow_unused = True
-    roots = _roots(outs, grad_outputs, create_graph or now().level is not None)
+    roots = roots_of(outs, grad_outputs, create_graph or now().level is not None)
     keep = create_graph if retain_graph is None else retain_graph
     enclosed = not create_graph and _from_outside(roots)
     nodes, numbers = zip(*map(_target, ins), strict=True)
@@ -176,45 +179,6 @@ def _from_outside(roots: Sequence[tuple[Any, Any]]) -> bool:
                 and engine.reaches([node for node, _ in roots], level.start))  # fmt: skip
 
 
-def _batched(
-    outs: Sequence[Any], ins: Sequence[Any], given: Any, retain: bool | None, create_graph: bool, **asked: Any
-) -> tuple[Any, ...]:
-    """The gradients for each of a batch of cotangents, stacked."""
-    given = (None,) * len(outs) if given is None else _cotangents(outs, given)
-    sizes = [_batch(i, t, g) for i, (t, g) in enumerate(zip(outs, given, strict=True))]
-    if len(set(sizes)) > 1:
-        raise ValueError("grad: is_grads_batched takes cotangents with one first dimension, but grad_outputs have "
-                         f"{sizes} there")  # fmt: skip
-    keep = create_graph if retain is None else retain
-    found: tuple[Any, ...] = above("batched_grad")(outs, ins, given, keep, create_graph, **asked)
-    return found
-
-
-def _batch(i: int, t: Any, g: Any) -> int:
-    """How many cotangents have been given of an output; raises what `grad` says unless they fit it."""
-    if g is None:
-        _roots((t,), None, False)
-        raise ValueError(f"grad: is_grads_batched takes a batch of cotangents of each output, but grad_outputs[{i}] is "
-                         "None: give ones_like of the output, repeated")  # fmt: skip
-    if not isinstance(g, TensorBase):
-        raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
-    shape = tuple(g.array.shape)
-    if not shape or not shape[0]:
-        raise IndexError("grad: is_grads_batched takes the first dimension of each cotangent for that of the batch, "
-                         f"but grad_outputs[{i}] has the shape {size(shape)}")  # fmt: skip
-    if t.__class__ is GradientEdge:
-        t = t.ownership_token
-    if t is not None and shape[1:] != t.array.shape:
-        raise RuntimeError(
-            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
-            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-            f"mismatch was detected: grad_output[{i}] has a shape of {dtypes.Size(shape[1:])} and output[{i}] has a "
-            f"shape of {dtypes.Size(t.array.shape)}. If you only want some tensors in `grad_output` to be considered "
-            "batched, consider using vmap."
-        )
-    return shape[0]
-
-
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
     """The tensors and edges that were given, each with its history as it is now."""
     given = (value,) if isinstance(value, (TensorBase, GradientEdge)) else value
@@ -245,12 +209,12 @@ def _target(t: Any) -> tuple[Any, int | None]:
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any, Any]]:
+def roots_of(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any, Any]]:
     """The node of each output with its cotangent, checked: a Tensor if the pass is one of ``tensors``, else an array.
 
     It is where it is to be recorded, or in a transform, whose arrays may meet others.
     """
-    given = (None,) * len(outputs) if given is None else _cotangents(outputs, given)
+    given = (None,) * len(outputs) if given is None else cotangents(outputs, given)
     roots = []
     if unselected.found is not None:
         unselected.found = None
@@ -279,8 +243,10 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
     return roots
 
 
-def _cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
+def cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
     """What was given for each output."""
+    if given is None:
+        return (None,) * len(outputs)
     if isinstance(given, TensorBase):
         given = (given,)
     if not isinstance(given, Iterable):

@@ -55,12 +55,19 @@ def here(depth: int = 1) -> tuple[CodeType, int] | None:
     return None
 
 
-def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn of that line."""
-    level, place = 1, frame()
-    while place is not None and place.f_back is not None and is_own(file_of(place)):
-        level, place = level + 1, place.f_back
-    warnings.warn(text, category, stacklevel=level)
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn of that line. Python shows it once for each line, unless told otherwise."""
+    place, at = here(2), frame(1)
+    while at is not None and (place is None or at.f_code is not place[0]):
+        at = at.f_back
+    if at is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
+    names = at.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry
+    )
 
 
 def is_own(filename: str) -> bool:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from gradwright.base.cpython.frames import file_of, frame
 from gradwright.base.errors import GradientWarning, StrictError
 from gradwright.base.upward import slots
-from gradwright.engine.source_line import here
+from gradwright.engine import source_line
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 
@@ -68,29 +66,10 @@ def is_strict() -> bool:
 
 
 def warn(message: str | GradientWarning, category: type[GradientWarning] = GradientWarning) -> None:
-    """Warn at the user's line that runs now; under `strict`, raise StrictError instead, a RuntimeError.
-
-    Python shows it once for each line, unless told otherwise.
-    """
+    """Warn at the user's line that runs now; under `strict`, raise StrictError instead, a RuntimeError."""
     if _strict.get():
         raise StrictError(str(message))
-    tell(message, category)
-
-
-def tell(message: str | Warning, category: type[Warning]) -> None:
-    """Warn at the user's line that runs now, be it under `strict` or not."""
-    place = here(2)
-    at = frame(1)
-    while at is not None and (place is None or at.f_code is not place[0]):
-        at = at.f_back
-    if at is None:
-        warnings.warn(message, category, stacklevel=2)
-        return
-    names = at.f_globals
-    registry = names.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(
-        message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry
-    )
+    source_line.warn(message, category)
 
 
 slots.warn = warn

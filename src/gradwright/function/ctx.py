@@ -14,6 +14,7 @@ from gradwright import backends
 from gradwright.backends.quiet import as_user
 from gradwright.base import dtypes
 from gradwright.base.errors import MisfitGradient, kind, size
+from gradwright.engine import source_line
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
 from gradwright.engine.memory import share_saved
@@ -21,7 +22,7 @@ from gradwright.engine.mode import UNRECORDED, now, switch
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, routing
 from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.engine.saved_hooks import raw
-from gradwright.engine.strict import tell, warn
+from gradwright.engine.strict import warn
 from gradwright.engine.version import noted
 from gradwright.function.contract.signature import lacks_return, parameters, root
 from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
@@ -256,7 +257,7 @@ class BackwardNode(Node):
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """`saved_tensors`, by its older name."""
-        tell("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        source_line.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property

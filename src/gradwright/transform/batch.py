@@ -13,8 +13,11 @@ from typing import Any
 from weakref import ref
 
 from gradwright import backends
+from gradwright.base import dtypes
+from gradwright.base.errors import kind, size
 from gradwright.engine import calls
 from gradwright.engine.base import TensorBase, ticket, wrap
+from gradwright.engine.edges import GradientEdge
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import inside, resumed
@@ -210,6 +213,10 @@ def batched_grad(outs: Sequence[Any], ins: Sequence[Any], cotangents: Sequence[A
     The batch lies along the first dim of the results; None for an input on which no output depends. See
     `gradwright.engine.calls.grad` for the rest.
     """
+    sizes = [_batch(i, t, g) for i, (t, g) in enumerate(zip(outs, cotangents, strict=True))]
+    if len(set(sizes)) > 1:
+        raise ValueError("grad: is_grads_batched takes cotangents with one first dimension, but grad_outputs have "
+                         f"{sizes} there")  # fmt: skip
 
     def run() -> tuple[Any, ...]:
         level = Batches(cotangents[0].array.shape[0])
@@ -225,3 +232,28 @@ def first_of(level: Batches, t: Any) -> Any:
     """A tensor of a level as one outside, with the batch first."""
     x, is_batch = level.apart(t)
     return x if is_batch else x.expand(level.size, *x.array.shape).clone()
+
+
+def _batch(i: int, t: Any, g: Any) -> int:
+    """How many cotangents have been given of an output; raises what `grad` says unless they fit it."""
+    if g is None:
+        calls.roots_of((t,), None, False)
+        raise ValueError(f"grad: is_grads_batched takes a batch of cotangents of each output, but grad_outputs[{i}] is "
+                         "None: give ones_like of the output, repeated")  # fmt: skip
+    if not isinstance(g, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
+    shape = tuple(g.array.shape)
+    if not shape or not shape[0]:
+        raise IndexError("grad: is_grads_batched takes the first dimension of each cotangent for that of the batch, "
+                         f"but grad_outputs[{i}] has the shape {size(shape)}")  # fmt: skip
+    if t.__class__ is GradientEdge:
+        t = t.ownership_token
+    if t is not None and shape[1:] != t.array.shape:
+        raise RuntimeError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: grad_output[{i}] has a shape of {dtypes.Size(shape[1:])} and output[{i}] has a "
+            f"shape of {dtypes.Size(t.array.shape)}. If you only want some tensors in `grad_output` to be considered "
+            "batched, consider using vmap."
+        )
+    return shape[0]

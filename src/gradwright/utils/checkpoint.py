@@ -22,8 +22,7 @@ from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.mode import is_grad_enabled, now, switch
-from gradwright.engine.source_line import here
-from gradwright.engine.strict import tell
+from gradwright.engine.source_line import here, warn
 from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.function import Function
 from gradwright.nn.container import Sequential
@@ -296,7 +295,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """Run the function without recording."""
         if not any(ctx.needs_input_grad):
-            tell("None of the inputs have requires_grad=True. Gradients will be None", UserWarning)
+            warn("None of the inputs have requires_grad=True. Gradients will be None")
         ctx.place = here()
         ctx.around = Surroundings(run_function, dict(enumerate(args)), preserve_rng_state)
         ctx.inputs = [None if isinstance(a, TensorBase) else a for a in args]

@@ -14,9 +14,10 @@ from gradwright.backends.quiet import quietly
 from gradwright.base import dtypes
 from gradwright.base.dtypes import promote_types
 from gradwright.base.errors import kind
+from gradwright.engine import source_line
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import is_grad_enabled
-from gradwright.engine.strict import tell, warn
+from gradwright.engine.strict import warn
 from gradwright.engine.version import adopt, is_held
 from gradwright.face.reading.torch import result_type, to_dtype, unmasked
 from gradwright.face.xp.creation import is_strange, moved
@@ -178,7 +179,7 @@ def warn_of_copy(t: Any, how: str) -> None:
     if t.requires_grad and is_grad_enabled():
         warn(f"{message} This source requires grad, and the copy has no history: clone() keeps it.")
     else:
-        tell(message, UserWarning)
+        source_line.warn(message)
 
 
 def as_tensor(data: TensorLike, dtype: DType = None, device: DeviceLike = None) -> Tensor:
