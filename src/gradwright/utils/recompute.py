@@ -29,7 +29,7 @@ from gradwright.base.dtypes import Size, of
 from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.memory import content, is_kept, owner, root, unwritten, whole
+from gradwright.engine.memory import content, is_immutable, owner, root, unwritten, whole
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import AccumulateGrad, Node, ticket
 from gradwright.engine.nodes_of_ops import pack, unpack
@@ -229,7 +229,7 @@ class Aside(Packing):
 
 def _arrays(t: Any) -> tuple[weakref.ref[Any], ...]:
     """What a tensor shows, and its whole memory, where arrays are not written but exchanged: what is saved is these."""
-    return (weakref.ref(t.array), weakref.ref(whole(t))) if is_kept(t.array) else ()
+    return (weakref.ref(t.array), weakref.ref(whole(t))) if is_immutable(t.array) else ()
 
 
 def _mend() -> str:
