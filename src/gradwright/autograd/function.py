@@ -1,7 +1,8 @@
 """User-written operations."""
 
+from gradwright.function.contract.function_ctx import FunctionCtx
 from gradwright.function.contract.once_differentiable import once_differentiable
-from gradwright.function.ctx import BackwardCFunction, FunctionCtx
+from gradwright.function.ctx import BackwardCFunction
 from gradwright.function.function import Function, FunctionMeta, InplaceFunction, NestedIOFunction
 
 __all__ = [

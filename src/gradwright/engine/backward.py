@@ -24,7 +24,6 @@ Threads may run passes over separate graphs, over a shared one (which then must 
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Iterable
 from contextvars import ContextVar
 from heapq import heappop, heappush
@@ -37,7 +36,7 @@ from gradwright import backends
 from gradwright.backends.quiet import during_pass
 from gradwright.base.cpython.forks import lock
 from gradwright.base.cpython.references import alone, count
-from gradwright.engine import watch
+from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
 from gradwright.engine.mode import now, recording, resumed, switch
 from gradwright.engine.node import Node, routing, ticket
@@ -174,7 +173,7 @@ def _run(
             _accumulate(xp, leaves, watched)
     finally:
         if create_graph:
-            _ended(first, ran)
+            recorded_passes.ended(first, ran)
     return found
 
 
@@ -288,35 +287,3 @@ def walk(roots: Iterable[Node]) -> list[Node]:
                 found.append(target)
     found.sort(key=attrgetter("_seq"), reverse=True)
     return found
-
-
-KEPT = 50
-_recorded: list[tuple[int, int, int]] = []
-"""Of each pass its last sequence number, its first, and the order of the nodes between; one after another."""
-
-
-def derivative_order(node: Node) -> int:
-    """1 if a forward pass recorded a node, 2 if a backward pass of such nodes did, 3 a backward pass of those.
-
-    Known of the last `KEPT` passes; of passes that run at the same time in several threads only the highest.
-    """
-    return _order(node._seq)
-
-
-def _order(seq: int) -> int:
-    k = bisect(_recorded, (seq,))
-    return _recorded[k][2] if k < len(_recorded) and _recorded[k][1] < seq else 1
-
-
-def _ended(first: int, ran: list[int]) -> None:
-    """A recorded pass has ended, which began with this sequence number and ran these nodes; so have those inside it."""
-    order, latest = 2, _recorded[-1][0] if _recorded else 0
-    for seq in ran:
-        if seq <= latest:  # else a forward pass since has made it
-            order = max(order, 1 + _order(seq))
-    with lock:
-        while _recorded and _recorded[-1][1] > first:
-            order = max(order, _recorded.pop()[2])
-        _recorded.append((ticket(), first, order))
-        if len(_recorded) > 2 * KEPT:
-            del _recorded[:KEPT]

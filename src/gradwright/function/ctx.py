@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import warnings
-from abc import ABCMeta
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright import backends
 from gradwright.backends.quiet import as_user
@@ -24,6 +22,7 @@ from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.strict import warn
 from gradwright.engine.version import noted
+from gradwright.function.contract.function_ctx import FunctionCtx, deprecated, tensors_alone
 from gradwright.function.contract.signature import lacks_return, parameters, root
 from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
 from gradwright.function.watched.in_backward import Guard
@@ -31,62 +30,7 @@ from gradwright.function.watched.left_by_backward import LeftByBackward
 from gradwright.function.watched.replay import Replay, again
 from gradwright.ops.shape import broadcasts
 
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
-
-
 pushing: ContextVar[list[Any] | None] = ContextVar("where save_for_forward keeps tensors; None: nowhere", default=None)
-
-
-class FunctionCtx(metaclass=ABCMeta):  # noqa: B024 - one of them is made by hand
-    """What the ctx of every Function is an instance of; instantiated, a ctx to call forward with by hand.
-
-    The ``ctx`` that `Function.apply` makes is a node of the graph, and more than this. One made by hand only keeps what
-    it is told: ``to_save``, ``dirty_tensors``, ``non_differentiable``, ``materialize_grads``, ``saved_for_forward``.
-    """
-
-    if TYPE_CHECKING:  # what the ctx of a Function has besides, and whatever one keeps there
-        saved_tensors: tuple[Tensor, ...]
-        needs_input_grad: tuple[bool, ...]
-
-        def __getattr__(self, name: str) -> Any: ...
-        def __setattr__(self, name: str, value: Any) -> None: ...
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for backward, as ``to_save``."""
-        self.to_save = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for jvp, as ``saved_for_forward``."""
-        self.saved_for_forward = _tensors_alone(tensors)
-
-    def mark_dirty(self, *tensors: Any) -> None:
-        """Declare inputs that forward changes in place."""
-        self.dirty_tensors = tensors
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Declare outputs that have no derivative."""
-        self.non_differentiable = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether undefined gradients are zeros."""
-        self.materialize_grads = value
-
-    def mark_shared_storage(self, *pairs: Any) -> None:
-        """Do nothing: deprecated."""
-        _deprecated()
-
-
-def _tensors_alone(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not all(v is None or isinstance(v, TensorBase) for v in values):
-        raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as "
-                             "attributes on ctx.")  # fmt: skip
-    return values
-
-
-def _deprecated() -> None:
-    warnings.warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note "
-                  "that calls to `set_()` are not tracked", FutureWarning, stacklevel=3)  # fmt: skip
 
 
 class BackwardNode(Node):
@@ -198,14 +142,14 @@ class BackwardNode(Node):
 
         Raises AssertionError for anything that is no tensor.
         """
-        _tensors_alone(tensors)
+        tensors_alone(tensors)
         kept = pushing.get()
         if kept is not None:
             kept[:] = tensors
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Do nothing: tensors that share memory are known."""
-        _deprecated()
+        deprecated()
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.base.errors import kind
 from gradwright.debug.why_none import why_none
-from gradwright.engine.backward import derivative_order
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node, NotDifferentiable, Output
 from gradwright.engine.nodes_of_ops import OpNode
+from gradwright.engine.recorded_passes import order
 from gradwright.engine.source_line import Place as Line
 from gradwright.engine.view import is_severed, refresh
 from gradwright.function.contract.containers import paths, take_apart
@@ -176,7 +176,7 @@ class _Walk:
         gradient = None if note.gradient is None and kind != "accumulate" else _gradient(node, note)
         self.nodes.append(GraphNode(
             k, name, kind, meta[0], meta[1], saved, self.names.get(node), self._module(note),
-            place and self._place(place), derivative_order(node), reason, formula, _is_freed(node), gradient,
+            place and self._place(place), order(node), reason, formula, _is_freed(node), gradient,
         ))  # fmt: skip
 
     def _module(self, note: Note) -> str | None:

@@ -30,7 +30,7 @@ assert frames.frame() is None and here() is None and frames.file_of(None) == ""
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     warn("a word")
-    gw.engine.strict.tell("another", UserWarning)
+    gw.engine.source_line.warn("another")
 assert [str(w.message) for w in caught] == ["a word", "another"]
 
 class Double(gw.autograd.Function):

@@ -9,7 +9,8 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import grad
-from tests.function.test_memory import BUFFERS, function, values
+from tests.function.test_memory import BUFFERS, values
+from tests.functions import unnamed
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["ordinary", "recorded"])
@@ -24,7 +25,7 @@ def test_one_buffer_for_every_call_of_backward(name, recorded):
             write(2 * g * x)
         return give()
 
-    F = function(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], backward)
+    F = unnamed(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], backward)
     a, _ = values()
     h = a * 1
     y = (3 * F.apply(h) * F.apply(h)).sum()
@@ -41,7 +42,7 @@ def test_a_buffer_on_ctx_does_not_become_a_gradient():
         return ctx.buffer.copy_(2 * g)
 
     a, _ = values()
-    y = function(lambda ctx, x: 2 * x, backward).apply(a).sum()
+    y = unnamed(lambda ctx, x: 2 * x, backward).apply(a).sum()
     y.backward(retain_graph=True)
     first = a.grad
     a.grad = None
@@ -78,7 +79,7 @@ def keeps(how, write):
             write(ctx.saved_tensors[0] if how in ("saved", "an output") else ctx.x if how == "on ctx" else ctx.x[1][0])
         return 2 * g
 
-    return function(forward, backward)
+    return unnamed(forward, backward)
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["ordinary", "recorded"])
@@ -128,6 +129,6 @@ def test_a_backward_that_writes_its_cotangent(name):
 
     a, _ = values()
     h = a * 1
-    y = function(lambda ctx, x: 2 * x, backward).apply(h) + h
+    y = unnamed(lambda ctx, x: 2 * x, backward).apply(h) + h
     with pytest.raises(RuntimeError, match="backward changed its grad_output in place"):
         (y * gw.tensor([1.0, 2.0, 3.0], dtype=gw.float64)).sum().backward()

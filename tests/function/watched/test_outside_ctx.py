@@ -155,7 +155,7 @@ def in_self():
         def __init__(self):
             self.last = None
 
-        def unnamed(self):
+        def function(self):
             def forward(ctx, x):
                 self.last = x.exp()
                 return self.last * 1

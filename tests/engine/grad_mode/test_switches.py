@@ -352,7 +352,7 @@ def two():
 
 
 def said(mode):
-    match = rf"'batches' is subject to its {mode}[^$]*entered at .*_grad_mode.py"
+    match = rf"'batches' is subject to its {mode}[^$]*entered at .*_switches.py"
     return pytest.warns(gradwright.errors.GradientWarning, match=match)
 
 
