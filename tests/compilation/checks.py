@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.compilation.interpreted import Interpreted
-from gradwright.compilation.node import Program
+from gradwright.compilation.node import Interpreted, Program
 from tests.compilation.random_programs import bits
 
 

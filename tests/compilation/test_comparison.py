@@ -6,8 +6,7 @@ import pytest
 import gradwright as gw
 from gradwright.compilation.comparison import spreads
 from gradwright.compilation.compiled import CompileWarning, Programs
-from gradwright.compilation.interpreted import Interpreted
-from gradwright.compilation.node import Node, Program
+from gradwright.compilation.node import Interpreted, Node, Program
 from gradwright.compilation.trace.traced import space, traced
 
 

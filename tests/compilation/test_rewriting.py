@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwright.compilation.interpreted import Interpreted
-from gradwright.compilation.node import CONSTANT, HOST, Node, Program
+from gradwright.compilation.node import CONSTANT, HOST, Interpreted, Node, Program
 from gradwright.compilation.passes import simplified
 from gradwright.compilation.rewriting import elementwise, everywhere, number
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced

@@ -7,16 +7,27 @@ that changes is allowed ten times. (Adam makes a whole step of a gradient that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradwright.backends import is_array, library
-from gradwright.compilation.interpreted import Interpreted, compute, on_host, same, taken
-from gradwright.compilation.node import CHECK, CONSTANT, HOST, Departed, Node, Program
+from gradwright.compilation.node import (
+    CHECK,
+    CONSTANT,
+    HOST,
+    Departed,
+    Interpreted,
+    Node,
+    Program,
+    compute,
+    on_host,
+    same,
+    taken,
+)
 from gradwright.compilation.trace.history import arriving, standing
-from gradwright.compilation.trace.state import outside
+from gradwright.compilation.trace.units import outside
 from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
 
@@ -135,13 +146,23 @@ def first_difference(make: Any, program: Program, arrays: Sequence[Any], exact: 
     again()
     found = make(whole)([taken(a) for a in arrays])
     expected = _values(whole, [taken(a) for a in arrays], again)
+    names = [f"%{node.number} = {node.op}" for node in nodes]
+    return _first(enumerate(zip(names, nodes, found, expected, strict=True)), exact,
+                  lambda: spreads(whole, arrays, again))  # fmt: skip
+
+
+def _first(rows: Iterable[tuple[int, tuple[str, Node, Any, Any]]], exact: bool,
+           spread: Callable[[], list[float]]) -> Difference | None:  # fmt: skip
+    """The first difference among rows of what it is, its node, what was found and expected, each with its number.
+
+    What rounding does to them is measured by ``spread`` where it matters.
+    """
     measured: list[float] | None = None
-    for k, (node, a, b) in enumerate(zip(nodes, found, expected, strict=True)):
-        what = f"%{node.number} = {node.op}"
-        gap = difference(what, node, a, b, exact)
+    for k, row in rows:
+        gap = difference(*row, exact)
         if gap and not exact:
-            measured = measured or spreads(whole, arrays, again)
-            gap = difference(what, node, a, b, exact, measured[k])
+            measured = measured or spread()
+            gap = difference(*row, exact, measured[k])
         if gap:
             return gap
     return None
@@ -185,15 +206,8 @@ def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any],
             return Difference("a .grad", record.program.nodes[0], leaf and "a tensor", grad and "a tensor", 0.0)
         if leaf is not None and leaf[0] == "made":
             expected[record.outputs[leaf[1]]] = f"the .grad of a tensor of shape {list(t.array.shape)}", grad.array
-    measured: list[float] | None = None
-    for k, (what, b) in expected.items():
-        gap = difference(what, record.program.outputs[k], found[k], b, exact)
-        if gap and not exact:
-            measured = measured or spread()
-            gap = difference(what, record.program.outputs[k], found[k], b, exact, measured[k])
-        if gap:
-            return gap
-    return None
+    nodes = record.program.outputs
+    return _first(((k, (what, nodes[k], found[k], b)) for k, (what, b) in expected.items()), exact, spread)
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -220,18 +234,7 @@ def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequenc
     saved = [arrays[s.at] if s.is_input else found[s.at] for s in history.saved]
     given = [*cotangents, *saved]
     ours = history.runner(given)
-    measured: list[float] | None = None
-    for k, (a, end) in enumerate(zip(ours, ends, strict=True)):
-        node = history.program.outputs[k]
-        what = f"the gradient by a tensor of shape {list(a.shape)}"
-        gap = difference(what, node, a, expected.get(end, np.zeros_like(a)), exact)
-        if gap and not exact:
-            measured = measured or spreads(history.program, given, _nothing)
-            gap = difference(what, node, a, expected.get(end, np.zeros_like(a)), exact, measured[k])
-        if gap:
-            return gap
-    return None
-
-
-def _nothing() -> None:
-    """No random numbers are drawn in a backward pass."""
+    wanted = [expected.get(end, np.zeros_like(a)) for a, end in zip(ours, ends, strict=True)]
+    names = [f"the gradient by a tensor of shape {list(a.shape)}" for a in ours]
+    rows = zip(names, history.program.outputs, ours, wanted, strict=True)
+    return _first(enumerate(rows), exact, lambda: spreads(history.program, given, lambda: None))

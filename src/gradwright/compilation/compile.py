@@ -15,7 +15,7 @@ from gradwright.compilation.by_c import COMPILERS, C, CannotCompileError
 from gradwright.compilation.by_numpy.plan import Plan
 from gradwright.compilation.by_xla import Xla
 from gradwright.compilation.compiled import CompileWarning, Programs
-from gradwright.compilation.explain.explain import METHODS
+from gradwright.compilation.explain import METHODS
 from gradwright.compilation.node import Program, Runner
 from gradwright.engine.source_line import warn
 

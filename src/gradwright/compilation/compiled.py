@@ -15,14 +15,13 @@ from gradwright.backends.devices import CPU, get_default_device
 from gradwright.base import dtypes
 from gradwright.compilation import comparison, sizes
 from gradwright.compilation.entry import Entry, Failed
-from gradwright.compilation.interpreted import taken
-from gradwright.compilation.node import HOST, Departed, Program
-from gradwright.compilation.trace.host import Forward, Unhosted
+from gradwright.compilation.node import HOST, Departed, Program, taken
+from gradwright.compilation.trace.host import Forward
 from gradwright.compilation.trace.record import Record, record
-from gradwright.compilation.trace.trace import Before, Reads, Shares, Survey, Trace, rewind
-from gradwright.compilation.trace.untraceable import Untraceable
+from gradwright.compilation.trace.trace import Before, Survey, Trace, rewind
+from gradwright.compilation.trace.traced import Untraceable
 from gradwright.compilation.watch.guards import Guard
-from gradwright.compilation.watch.numbers import Numbers, Used
+from gradwright.compilation.watch.numbers import Again, Numbers
 from gradwright.compilation.watch.observe import Refusal, observed
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import whole
@@ -31,26 +30,29 @@ from gradwright.engine.source_line import warn
 from gradwright.function.contract.trees import tree_unflatten
 from gradwright.transform.arguments import flatten
 
-_SIGNALS = (Reads, Shares, Unhosted, Untraceable, Used)
 
+class _Outcome:
+    """How a traced run has ended that leaves no program.
 
-class _Heard:
-    """Keeps what the function, or a traced array, raises in a traced run: the eager run that follows will tell.
+    Whatever it raises, errors of the user's own classes, too, an eager run follows that will tell: the traced one
+    leaves nothing of what the function has done before.
 
-    That run has to be made whatever is raised, errors of the user's own classes, too: the traced one leaves nothing of
-    what the function has done before.
+    Attributes:
+        refusal: why no program can be made.
+        raised: what the function, or a traced array, has raised.
     """
 
-    said: str | None = None
+    refusal = raised = ""
 
-    def __enter__(self) -> _Heard:
+    def __enter__(self) -> _Outcome:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
-        if not isinstance(error, Exception) or isinstance(error, _SIGNALS):
-            return False
-        self.said = f"its traced run raised {kind.__name__}: {error}"
-        return True
+        if isinstance(error, Untraceable):
+            self.refusal = str(error)
+        elif isinstance(error, Exception) and not isinstance(error, Again):
+            self.raised = f"its traced run raised {kind.__name__}: {error}"
+        return isinstance(error, Exception)
 
 
 def _first(refusals: Sequence[Refusal]) -> str:
@@ -276,14 +278,14 @@ class Programs:
     def _traced(self, entries: list[Entry], departed: list[Entry], leaves: Sequence[Any], spec: Any, args: Any,
                 kwargs: Any) -> Any:  # fmt: skip
         """The result of a call that is traced, after programs have departed from since a number was another one."""
-        found, reason, heard = None, "", _Heard()
+        found, outcome = None, _Outcome()
         try:
             trace = Trace(Before(), self.hosted, self.shares, self.written)
         except Untraceable as e:
             return self._eager(str(e), args, kwargs)
         numbers = trace.notes.numbers = Numbers(self.read, stand_in=bool(departed))
         try:
-            with heard, trace:
+            with outcome, trace:
                 for x in leaves:
                     if isinstance(x, TensorBase):
                         trace.adopt(x)
@@ -291,27 +293,18 @@ class Programs:
                 seen = observed(self.function, args, kwargs, trace.adopt,
                                 lambda result: records.append(record(trace, result, leaves)), numbers)  # fmt: skip
                 found = records[0]
-        except Reads as e:
-            self.hosted.add(e.cls)
-        except Used:
-            pass
-        except Shares:
-            self.shares = True
-        except (Untraceable, Unhosted) as e:
-            reason = str(e)
         finally:
             trace.restore(failed=found is None)
+        self.shares = trace.shares
         in_vain = bool(numbers.given) and (found is None or numbers.caught or (bool(seen.refusals) and numbers.stand))
         if in_vain:  # one of the numbers may be why: the next run is traced otherwise
             numbers.give_up()
             self.traced.pop()
-        if found is None and in_vain:
-            return self.function(*args, **kwargs)
-        if found is None and not reason:
-            result = self.function(*args, **kwargs)
-            return result if heard.said is None else self._eager(heard.said, args, kwargs, result)
         if found is None:
-            return self._eager(reason, args, kwargs)
+            if outcome.refusal and not in_vain:
+                return self._eager(outcome.refusal, args, kwargs)
+            result = self.function(*args, **kwargs)
+            return self._eager(outcome.raised, args, kwargs, result) if outcome.raised and not in_vain else result
         entry = self._entry(found, leaves, spec, trace.unguarded(seen.guards))
         arrays = entry.gather(leaves)
         if arrays is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Sequence
 from itertools import count
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,114 @@ import numpy as np
 from gradwright.backends.devices import device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base.upward import slots
-from gradwright.compilation import kept
 from gradwright.compilation.trace.record import Input, Record
-from gradwright.compilation.trace.state import hooks_of, look, outside
-from gradwright.compilation.trace.units import place
+from gradwright.compilation.trace.units import hooks_of, look, outside, place
 from gradwright.compilation.watch.guards import Guard, compiled_guards, is_atom, same, same_array
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import laid, rebind
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
 from gradwright.function.contract.trees import tree_unflatten
+
+
+def _count() -> int:
+    array = object()
+    return getrefcount(array)
+
+
+ONE_VARIABLE = _count()
+"""How many references `getrefcount` tells of what one variable holds."""
+
+
+def _reading(source: Input, array: str, t: str, last: str, name: Callable[[Any], str], written: bool) -> list[str]:
+    """The lines that read an input into ``array`` from the tensor ``t``; None is returned where it does not fit."""
+    _, shape, dtype, lies, *_ = source.look
+    shown = f"{t}.array"
+    lines = []
+    if written or source.whole:
+        lines.append(f"p{array} = getattr({t}, '_part', None)")
+    if source.whole:
+        lines.append(f"if p{array} is None or p{array}.steps != {name(source.steps)}: return None")
+        shown, (shape, dtype) = f"p{array}.memory.array", source.of_whole
+    return [
+        *lines,
+        f"{array} = {shown}",
+        f"if {array} is not {last} or {t}._view is not None:",
+        f"    if {t}._view is not None: is_current({t})",
+        f"    if getattr({array}, 'sharding', None) != {name(lies)} or {array}.shape != {tuple(shape)!r}: return None",
+        f"    if {array}.dtype != {name(dtype)}: return None",
+        "    moved = True",
+    ]
+
+
+def _looking(state: tuple[Any, ...], t: str, array: str, owner: str | None, steps: Any,
+            name: Callable[[Any], str]) -> list[str]:  # fmt: skip
+    """The lines that look at another tensor over memory that has been read, or at one of which nothing was read."""
+    _, shape, dtype, lies, *_ = state
+    lines = [f"{array} = {t}.array", f"if getattr({array}, 'sharding', None) != {name(lies)}: return None",
+             f"if {array}.shape != {shape!r} or {array}.dtype != {name(dtype)}: return None"]  # fmt: skip
+    if owner is not None:
+        lines += [f"part = getattr({t}, '_part', None)",
+                  f"if part is None or part.memory is not {owner}.memory or part.steps != {name(steps)}: return None"]
+    return [*lines, f"{array} = None"]  # which would count as holding it
+
+
+def held_by_us(array: Any, part: Any, t: Any) -> int:
+    """How many references there are to an array that the program has made and a tensor holds, if nobody else has it."""
+    variable_and_argument = ONE_VARIABLE
+    tensor, last_arrays = 1, 1
+    memory = part is not None
+    leaf = t._node is not None and t._node._array is array
+    return variable_and_argument + tensor + last_arrays + memory + leaf
+
+
+def _using_up(array: str, t: str, last: str) -> list[str]:
+    """The lines that copy an array unless the program has made it, and nobody else holds it."""
+    ours = f"held_by_us({array}, p{array}, {t})"
+    return [f"if {array} is not {last} or count({array}) != {ours}: {array} = {array}.copy()"]
+
+
+def _exchanging(t: str, array: str, whole: bool) -> list[str]:
+    """The lines that let a tensor hold a new array: `rebind`, whose shortest way they take without a call."""
+    return [
+        f"t = {t}",
+        f"if getattr(t, '_part', None) is not None: rebind(t, {array}, {whole})",
+        "else:",
+        f"    t.array = {array}",
+        f"    if t._node is not None and t._node._array is not None: t._node._array = {array}",
+    ]
+
+
+def _no_shared_writes(record: Record) -> Callable[[Sequence[Any]], bool]:
+    """From the tensors of all inputs to whether none shows memory that is written through another one."""
+    kept = [k for k, s in enumerate(record.sources) if s.look is not None and s.library is not NUMPY]
+    written = set(record.written)
+
+    def check(tensors: Sequence[Any]) -> bool:
+        seen: dict[int, bool] = {}
+        for k in kept:
+            part = getattr(tensors[k], "_part", None)
+            if part is not None:
+                at = id(part.memory)
+                if at in seen and (seen[at] or k in written):
+                    return False
+                seen[at] = k in written
+        return True
+
+    return check
+
+
+def _arrays_of(value: float, source: Input) -> Callable[[float], Any]:
+    """From a number to an array of it on the device where it is used; the last one is kept."""
+    held = [value, source.library.brought(np.array(value), None, source.place)]
+
+    def array(number: float) -> Any:
+        if held[0] != number:
+            held[:] = number, source.library.brought(np.array(number), None, source.place)
+        return held[1]
+
+    return array
+
 
 _number = count().__next__
 _NUMBERS = {"item": "{}.item()", "tolist": "{}.tolist()", "float": "float({}.item())"}
@@ -139,9 +238,10 @@ class _Text:
                          for kind, of in leaves_out if kind == "grad"}.values()]  # fmt: skip
         self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
         self.scope: dict[str, Any] = {
-            "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
-            "lying": _lying, "ndarray": np.ndarray, "new": object.__new__, "place": place, "slots": slots,
-            "unflatten": tree_unflatten, "up_to_date": up_to_date, "rebind": rebind, "laid": laid, **kept.NAMES,
+            "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "count": getrefcount,
+            "held_by_us": held_by_us, "hooks_of": hooks_of, "is_current": refresh, "laid": laid, "lying": _lying,
+            "ndarray": np.ndarray, "new": object.__new__, "place": place, "rebind": rebind, "slots": slots,
+            "unflatten": tree_unflatten, "up_to_date": up_to_date,
         }  # fmt: skip
         self.last = self.name([None] * len(record.sources), "last")
         self.kept = {k for k, s in enumerate(record.sources) if s.library is not NUMPY}
@@ -185,9 +285,9 @@ class _Text:
                 lines += self._setting(source, f"a{k}")
             elif k in self.kept:
                 lines += self._state(source.look, f"t{k}", self._where(source))
-                lines += kept.reading(source, f"a{k}", f"t{k}", f"{last}[{k}]", self.name, k in record.written)
+                lines += _reading(source, f"a{k}", f"t{k}", f"{last}[{k}]", self.name, k in record.written)
             else:
-                lines += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", f"{last}[{k}]")
+                lines += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", k)
         checks = []
         for k, (t, state, unit, steps) in enumerate(record.looks):
             if not isinstance(state[3], tuple):
@@ -195,9 +295,9 @@ class _Text:
                     continue  # it has been looked at
                 lines += self._state(state, f"s{k}", self._given(t))
                 own = f"pa{unit}" if unit is not None and record.sources[unit].whole else None
-                lines += kept.looking(state, f"s{k}", f"b{k}", own, steps, self.name)
+                lines += _looking(state, f"s{k}", f"b{k}", own, steps, self.name)
                 continue
-            lines += self._tensor(state, f"s{k}", self._given(t), f"b{k}", None)
+            lines += self._tensor(state, f"s{k}", self._given(t), f"b{k}")
             if unit is not None:
                 checks.append(f"if place(b{k}) != place(a{unit}): return None")
         written = [f"a{k}" for k in record.written]
@@ -206,13 +306,13 @@ class _Text:
                 checks.append(f"if not apart([{', '.join(f'a{k}' for k in numpys)}], {numpys}): return None")
             if self.kept:
                 given = ["None" if s.look is None else f"t{k}" for k, s in enumerate(record.sources)]
-                checks.append(f"if not {self.name(kept.apart(record))}([{', '.join(given)}]): return None")
+                checks.append(f"if not {self.name(_no_shared_writes(record))}([{', '.join(given)}]): return None")
         if checks:
             lines += ["if moved:", *(f"    {line}" for line in checks)]
         taken = [k for k in self.tensors if all(s.kind != "argument" or s.at != k for s in record.sources)]
         lines += [f"if not isinstance(leaves[{k}], TensorBase): return None" for k in taken]
         for k in self.donates:
-            lines += kept.using_up(f"a{k}", f"t{k}", f"{last}[{k}]")
+            lines += _using_up(f"a{k}", f"t{k}", f"{last}[{k}]")
         known = [a if k not in self.donates else f"{last}[{k}]" for k, a in enumerate(arrays)]
         lines += ["if moved:", f"    {last}[:] = [{', '.join(known)}]", f"return [{', '.join(arrays)}]"]
         return ["def gather(leaves):", *(f"    {line}" for line in lines), ""]
@@ -232,7 +332,7 @@ class _Text:
         setting: Any = source.setting
         place, held = self.name(setting.container), np.array(setting.value)
         value = f"{place}.get({setting.key!r})"
-        number = None if source.library is NUMPY else self.name(kept.numbers(setting.value, source))
+        number = None if source.library is NUMPY else self.name(_arrays_of(setting.value, source))
         lines = [f"value = {value}"]
         if setting.index is not None:
             lines.append(f"value = value[{setting.index}] if value.__class__ is tuple "
@@ -261,21 +361,22 @@ class _Text:
             lines.append(f"if getattr({t}, '_grad', None) is {'not None' if no_grad else 'None'}: return None")
         return lines
 
-    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, last: str | None) -> list[str]:
+    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, at: int | None = None) -> list[str]:
+        """A tensor and its array of NumPy's; ``at``: which input it is, whose array is known from the last call."""
         _, shape, dtype, strides, *_ = state
-        lines = [*self._state(state, t, where), f"{array} = {t}.array"]
-        known = f"{array} is not {last} or " if last else ""
+        last = None if at is None else f"{self.last}[{at}]"
+        flag = "behaved" if at in self.record.written else "aligned"
         checks = [
             f"{array} = up_to_date({t})",
             f"if {array}.__class__ is not ndarray or {array}.shape != {shape!r}: return None",
             f"if {array}.dtype != {self.name(dtype)} or {array}.strides != {strides!r}: return None",
+            f"if not {array}.flags.{flag}: return None",
             "moved = True",
         ]
-        if last and int(last.rpartition("[")[2][:-1]) in self.record.written:
-            checks.insert(-1, f"if not {array}.flags.behaved: return None")
-        else:
-            checks.insert(-1, f"if not {array}.flags.aligned: return None")
-        return [*lines, f"if {known}{t}._view is not None:" if known else "if True:", *(f"    {c}" for c in checks)]
+        lines = [*self._state(state, t, where), f"{array} = {t}.array"]
+        if last is None:
+            return [*lines, *checks]
+        return [*lines, f"if {array} is not {last} or {t}._view is not None:", *(f"    {c}" for c in checks)]
 
     def _apart(self, arrays: Sequence[Any], numbers: Sequence[int]) -> bool:
         """Whether memory of NumPy's that is written is that of one input alone; which inputs they are."""
@@ -295,7 +396,7 @@ class _Text:
         for k, at in enumerate(record.program.writes):
             if at in self.kept:
                 source = record.sources[at]
-                lines += kept.exchanging(self._where(source), f"outputs[{k}]", source.whole)
+                lines += _exchanging(self._where(source), f"outputs[{k}]", source.whole)
                 lines.append(f"{self.last}[{at}] = outputs[{k}]")
         if self.donates:
             lines.append(f"{self.name(self.done)}.clear()")

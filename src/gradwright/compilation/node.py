@@ -6,13 +6,15 @@ of a compiled function does beside (which tensors are read, written or made) is 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradwright.backends import Library, is_array
+from gradwright.backends import Library, is_array, to_host
 from gradwright.backends.numpy import NUMPY
+from gradwright.backends.quiet import quietly
 from gradwright.engine.source_line import Place
 
 INPUT, CONSTANT, PICK, CHECK, HOST, INDEX, MOVE = "input", "constant", "pick", "check", "host", "getitem", "move"
@@ -59,6 +61,15 @@ class Node:
         self.shape: Any = value.shape if known else None
         self.dtype: Any = value.dtype if known else None
         self.number = 0
+
+    def like(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, value: Any = None,
+             shape: Any = None, dtype: Any = None) -> Node:  # fmt: skip
+        """A new node that comes from where this one does, and has its shape and dtype, unless told."""
+        made = Node(op, args, kwargs or {}, value, self.place, self.name, self.library)
+        made.shape = self.shape if shape is None else tuple(shape)
+        made.dtype = self.dtype if dtype is None else dtype
+        made.number = self.number
+        return made
 
     @property
     def line(self) -> str:
@@ -191,3 +202,69 @@ class Runner:
             if at is not None and isinstance(arrays[at], np.ndarray):
                 arrays[at][...], values[k] = values[k], None
         return values
+
+
+def function(name: str, library: Library = NUMPY) -> Any:
+    """The function of a library's namespace that goes by a name with dots.
+
+    "at_index" is an index with arrays, and what begins with "operator." one of Python's operators.
+    """
+    if name == "at_index" or name.startswith("operator."):
+        return getattr(operator, "getitem" if name == "at_index" else name.partition(".")[2])
+    return operator.attrgetter(name)(library.xp)
+
+
+def on_host(value: Any) -> Any:
+    """The values of an array or a number as an array of NumPy's, not to be written."""
+    return np.asarray(to_host(value) if is_array(value) else value)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two arrays are equal in dtype, shape and all entries, NaN being equal to NaN."""
+    a, b = on_host(a), on_host(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+
+
+def compute(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The value of a node for these arguments, values in place of nodes."""
+    if node.op in (INDEX, PICK):
+        return args[0][args[1]]
+    if node.op == CONSTANT:
+        return args[0]
+    if node.op == HOST:
+        return args[0](*args[1:])
+    if node.op == CHECK:
+        if not same(*args):
+            raise Departed(node, args[0])
+        return None
+    if node.op == MOVE:
+        return args[1].hold(args[0])
+    found = function(node.op, node.library)(*args, **kwargs)
+    if node.op in VARIABLE and node.shape is not None and found.shape != node.shape:
+        raise Departed(node, found)
+    return found
+
+
+class Interpreted(Runner):
+    """Call by call, keeping every value: for each node, it is what ``values`` has under it after a call."""
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        return quietly(self._run, arrays)
+
+    def compute(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The value of a node."""
+        return compute(node, args, kwargs)
+
+    def _run(self, arrays: Sequence[Any]) -> list[Any]:
+        self.values = values = dict(zip(self.program.inputs, arrays, strict=True))
+        for node in self.program.nodes:
+            if node.op != INPUT:
+                values[node] = self.compute(node, *node.with_args(values.__getitem__))
+        return self.handed([taken(values[node]) for node in self.program.outputs], arrays)
+
+
+def taken(value: Any) -> Any:
+    """A value as an array that nobody else writes."""
+    return np.array(value, order="K") if isinstance(value, (np.ndarray, np.generic)) else value

@@ -10,8 +10,19 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.quiet import quietly
-from gradwright.compilation.interpreted import compute, function
-from gradwright.compilation.node import CHECK, CONSTANT, HOST, INPUT, PICK, VARIABLE, Node, Program, mapped
+from gradwright.compilation.node import (
+    CHECK,
+    CONSTANT,
+    HOST,
+    INPUT,
+    PICK,
+    VARIABLE,
+    Node,
+    Program,
+    compute,
+    function,
+    mapped,
+)
 
 Rule = Callable[["Rewriting", Node], "Node | None"]
 """From a node, whose arguments are of the new program, to one of the new program to put in its place; or None."""
@@ -69,7 +80,7 @@ class Rewriting:
         for old in program.nodes:
             args, kwargs = old.with_args(self._new.__getitem__)
             self.exact = exact or old in strict
-            new = self.enter(self._like(old, old.op, args, kwargs))
+            new = self.enter(old.like(old.op, args, kwargs, value=old.value))
             self._new[old] = new
             self._uses[new] = self._uses.get(new, 0) + len(users[old]) + 2 * (old in outputs)
             if old.value is not None:
@@ -79,18 +90,9 @@ class Rewriting:
         found.outputs = [self._new[x] for x in program.outputs]
         self.program = Program(live(self.nodes, found.outputs), found.inputs, found.outputs, found.writes)
 
-    def _like(self, old: Node, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
-        new = Node(op, args, kwargs, None, old.place, old.name)
-        new.shape, new.dtype = old.shape, old.dtype
-        new.value = old.value if op == old.op else None
-        return new
-
     def make(self, like: Node, op: str, *args: Any, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Node:
         """A node of the new program, which comes from where ``like`` does and has its shape and dtype, unless told."""
-        new = Node(op, args, kwargs, None, like.place, like.name)
-        new.shape = like.shape if shape is None else tuple(shape)
-        new.dtype = like.dtype if dtype is None else dtype
-        return self.enter(new)
+        return self.enter(like.like(op, args, kwargs, shape=shape, dtype=dtype))
 
     def number(self, like: Node, value: Any, dtype: Any = None) -> Node:
         """A constant number of the dtype of ``like``."""
@@ -100,8 +102,7 @@ class Rewriting:
         """A constant."""
         kept = np.array(array, order="K")
         kept.flags.writeable = False
-        new = Node(CONSTANT, (kept,), {}, kept, like.place, like.name)
-        return self.enter(new)
+        return self.enter(Node(CONSTANT, (kept,), {}, kept, like.place, like.name))
 
     def enter(self, node: Node) -> Node:
         """A node of the new program for this one, by the first rule that has one."""
@@ -146,7 +147,6 @@ class Rewriting:
     def once(self, node: Node) -> bool:
         """Whether a node has been used once, and is no output, or has just been made."""
         return self._uses.get(node, 1) <= 1
-
 
     def scaled(self, node: Node, c: Any) -> bool:
         """Whether the old program multiplies what became a node by a number."""

@@ -9,16 +9,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradwright.backends import is_array, library, to_host
 from gradwright.compilation.node import Node, Program
-from gradwright.compilation.trace.drawing import Draw
 from gradwright.compilation.trace.history import Part
-from gradwright.compilation.trace.host import Backward, Forward
+from gradwright.compilation.trace.host import Backward, Draw, Forward
 from gradwright.compilation.trace.record import Record
 from gradwright.compilation.watch.guards import same as same_value
 from gradwright.engine.base import TensorBase
@@ -31,17 +29,10 @@ _FORMS: tuple[Callable[[int], float], ...] = (
 """What numbers in formulas depend on sizes by: counts, means, variances, their corrections."""
 
 
-def _is(kind: Any, value: Any, term: float, factor: float) -> bool:
-    return bool(kind(factor * term) == value)
-
-
-def _times(kind: Any, factor: float, form: Callable[[int], float], size: int) -> Any:
-    return kind(factor * form(size))
-
-
-def _simple(factor: float, fits: Callable[[float], bool]) -> float:
-    """A factor with few digits, if one fits as well."""
-    return next((c for digits in range(1, 8) if fits(c := float(f"{factor:.{digits}g}"))), factor)
+def _simple(factor: float, kind: Any, term: float, value: Any) -> float:
+    """A factor with few digits, if one of a term gives the value as well."""
+    shorter = (float(f"{factor:.{digits}g}") for digits in range(1, 8))
+    return next((c for c in shorter if kind(c * term) == value), factor)
 
 
 class Apart(Exception):  # noqa: N818 - no error: there is no one program
@@ -72,95 +63,61 @@ class Template:
         self.sizes = [r.sources[differs[0]].look[1][0] for r in records]
         if len(set(self.sizes)) < ENOUGH:
             raise Apart("too few sizes")
-        self._make = self._record()
+        self.record(self.sizes[0])
 
     def record(self, size: int) -> Record:
-        """The record for another size."""
-        return self._make(size)
-
-    # -- what is common, as functions of the size --
-
-    def _record(self) -> Callable[[int], Record]:
-        records, first = self.records, self.records[0]
-        program = self._program([r.program for r in records])
-        looks = [self._value([s.look for s in group]) for group in self._groups([r.sources for r in records])]
-        for group in zip(*(r.sources for r in records), strict=True):
-            if any(not _same_source(s, group[0]) for s in group):
-                raise Apart("what is read")
+        """The record for another size. Raises `Apart` if the records differ in what does not follow from it."""
+        records = self.records
         for name in ("grads", "versions", "looks", "draws"):
             self._alike([[part[0] if isinstance(part, tuple) else part for part in getattr(r, name)] for r in records])
-        self._alike([r.outputs for r in records])
-        self._alike([r.made for r in records])
+        for name in ("outputs", "made", "result", "spec"):
+            self._alike([getattr(r, name) for r in records])
         self._alike([[(s.leaf, s.how, s.steps, s.version) for s in r.shown] for r in records])
-        self._alike([r.result for r in records])
-        self._alike([r.spec for r in records])
-        histories = [self._history(group) for group in self._groups([r.histories for r in records])]
+        out = copy.copy(records[0])
+        out.program = self._program([r.program for r in records], size)
+        out.sources = [self._source(row, size) for row in self._rows([r.sources for r in records])]
+        out.histories = [self._history(row, size, out.sources) for row in self._rows([r.histories for r in records])]
+        return out
 
-        def made(size: int) -> Record:
-            out = copy.copy(first)
-            out.program = program(size)
-            out.sources = [copy.copy(s) for s in first.sources]
-            for source, look in zip(out.sources, looks, strict=True):
-                source.look = look(size)
-            out.histories = [history(size) for history in histories]
-            for history in out.histories:
-                history.sources = out.sources
-            return out
+    # -- what is common to a row, one of each record, at a size --
 
-        return made
+    def _source(self, row: Sequence[Any], size: int) -> Any:
+        if any(not _same_source(s, row[0]) for s in row):
+            raise Apart("what is read")
+        out = copy.copy(row[0])
+        out.look = self._at([s.look for s in row], size)
+        return out
 
-    def _history(self, group: Sequence[Any]) -> Callable[[int], Any]:
-        first, program = group[0], self._program([h.program for h in group])
-        outputs = self._value([h.outputs for h in group])
+    def _history(self, row: Sequence[Any], size: int, sources: Sequence[Any]) -> Any:
         for name in ("tensors", "own", "places", "pure"):
-            self._alike([getattr(h, name) for h in group])
-        self._alike([[(s.at, s.is_input) for s in h.saved] for h in group])
-        self._alike([[(p.uses, p.ends) for p in h.parts] for h in group])
-        parts = [self._program([p.program for p in row]) for row in self._groups([h.parts for h in group])]
+            self._alike([getattr(h, name) for h in row])
+        self._alike([[(s.at, s.is_input) for s in h.saved] for h in row])
+        self._alike([[(p.uses, p.ends) for p in h.parts] for h in row])
+        out = copy.copy(row[0])
+        out.program = self._program([h.program for h in row], size)
+        out.outputs = self._at([h.outputs for h in row], size)
+        out.parts = [Part(self._program([p.program for p in parts], size), parts[0].uses, parts[0].ends)
+                     for parts in self._rows([h.parts for h in row])]  # fmt: skip
+        out.sources = sources
+        return out
 
-        def made(size: int) -> Any:
-            out = copy.copy(first)
-            out.program, out.outputs = program(size), outputs(size)
-            out.parts = [Part(part(size), p.uses, p.ends) for part, p in zip(parts, first.parts, strict=True)]
-            return out
+    def _program(self, row: Sequence[Program], size: int) -> Program:
+        numbers = [{node: k for k, node in enumerate(p.nodes)} for p in row]
+        inputs = [[n[node] for node in p.inputs] for n, p in zip(numbers, row, strict=True)]
+        outputs = [[n[node] for node in p.outputs] for n, p in zip(numbers, row, strict=True)]
+        for values in (inputs, outputs, [p.writes for p in row]):
+            self._alike(values)
+        nodes: list[Node] = []
+        for same in self._rows([p.nodes for p in row]):
+            first = same[0]
+            if any((n.op, n.dtype) != (first.op, first.dtype) for n in same):
+                raise Apart(f"{first.op} or its dtype")
+            named = [n.with_args(_Ref.of(at)) for n, at in zip(same, numbers, strict=True)]
+            args, kwargs = _resolved(self._at(named, size), nodes)
+            nodes.append(first.like(first.op, args, kwargs, shape=self._at([n.shape for n in same], size)))
+        return Program(nodes, [nodes[k] for k in inputs[0]], [nodes[k] for k in outputs[0]], row[0].writes)
 
-        return made
-
-    def _program(self, programs: Sequence[Program]) -> Callable[[int], Program]:
-        first = programs[0]
-        rows = self._groups([p.nodes for p in programs])
-        numbers = [{node: k for k, node in enumerate(p.nodes)} for p in programs]
-        self._alike([[n[node] for node in p.inputs] for n, p in zip(numbers, programs, strict=True)])
-        self._alike([[n[node] for node in p.outputs] for n, p in zip(numbers, programs, strict=True)])
-        self._alike([p.writes for p in programs])
-        made = [self._node(row, numbers) for row in rows]
-
-        def build(size: int) -> Program:
-            nodes: list[Node] = []
-            for node in made:
-                nodes.append(node(size, nodes))
-            at = numbers[0]
-            return Program(nodes, [nodes[at[n]] for n in first.inputs], [nodes[at[n]] for n in first.outputs],
-                           first.writes)  # fmt: skip
-
-        return build
-
-    def _node(self, row: Sequence[Node], numbers: Sequence[dict[Node, int]]) -> Callable[[int, list[Node]], Node]:
-        first = row[0]
-        if any((n.op, n.dtype) != (first.op, first.dtype) for n in row):
-            raise Apart(f"{first.op} or its dtype")
-        named = [n.with_args(_Ref.of(at)) for n, at in zip(row, numbers, strict=True)]
-        given, shape = self._value(named), self._value([n.shape for n in row])
-
-        def make(size: int, nodes: list[Node]) -> Node:
-            args, kwargs = _resolved(given(size), nodes)
-            out = Node(first.op, args, kwargs, None, first.place, first.name, first.library)
-            out.shape, out.dtype = shape(size), first.dtype
-            return out
-
-        return make
-
-    def _groups(self, columns: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    def _rows(self, columns: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         if len({len(column) for column in columns}) > 1:
             raise Apart("how many there are")
         return list(zip(*columns, strict=True))
@@ -169,73 +126,64 @@ class Template:
         if any(not _equal(v, values[0]) for v in values):
             raise Apart("something that does not follow from the size")
 
-    def _value(self, values: Sequence[Any]) -> Callable[[int], Any]:
-        """A value as a function of the size."""
+    def _at(self, values: Sequence[Any], size: int) -> Any:
+        """A value at a size, of those of all records."""
         first = values[0]
         if any(type(v) is not type(first) for v in values):
             raise Apart("types")
         if isinstance(first, (tuple, list)):
-            parts = [self._value(group) for group in self._groups(values)]
-            kind = type(first)
-            return lambda size: kind([part(size) for part in parts])
+            return type(first)([self._at(row, size) for row in self._rows(values)])
         if isinstance(first, dict):
             self._alike([list(v) for v in values])
-            members = {key: self._value([v[key] for v in values]) for key in first}
-            return lambda size: {key: member(size) for key, member in members.items()}
+            return {key: self._at([v[key] for v in values], size) for key in first}
         if isinstance(first, slice):
-            ends = self._value([(s.start, s.stop, s.step) for s in values])
-            return lambda size: slice(*ends(size))
+            return slice(*self._at([(s.start, s.stop, s.step) for s in values], size))
         if isinstance(first, np.ndarray):
-            return self._array(values)
+            return self._array(values, size)
         if is_array(first) and not isinstance(first, np.generic):
-            by, host = library(first), self._array([to_host(v) for v in values])
-            return lambda size: by.brought(host(size), None, by.place_of(first))
+            by = library(first)
+            return by.brought(self._array([to_host(v) for v in values], size), None, by.place_of(first))
         if all(_equal(v, first) for v in values):
-            return lambda size: first
+            return first
         if type(first) is int:
-            return self._whole(values)
+            return self._whole(values, size)
         if isinstance(first, (float, np.floating)):
-            return self._number(values)
+            return self._number(values, size)
         raise Apart(f"{first!r} and {values[-1]!r}")
 
-    def _whole(self, values: Sequence[int]) -> Callable[[int], int]:
+    def _whole(self, values: Sequence[int], size: int) -> int:
         a, b = self.sizes[0], next(n for n in self.sizes if n != self.sizes[0])
         k = Fraction(values[self.sizes.index(b)] - values[0], b - a)
         rest = values[0] - k * a
         if any(k * n + rest != v for n, v in zip(self.sizes, values, strict=True)):
             raise Apart(f"{values[0]} at size {a}, {values[-1]} at {self.sizes[-1]}")
+        found = k * size + rest
+        if found.denominator != 1:
+            raise Apart(f"a size of {size}")
+        return int(found)
 
-        def at(size: int) -> int:
-            found = k * size + rest
-            if found.denominator != 1:
-                raise Apart(f"a size of {size}")
-            return int(found)
-
-        return at
-
-    def _number(self, values: Sequence[Any]) -> Callable[[int], Any]:
+    def _number(self, values: Sequence[Any], size: int) -> Any:
         """A number that is a constant times one of `_FORMS`."""
         kind = type(values[0])
         for form in _FORMS:
             terms = [form(n) for n in self.sizes]
             if 0 not in terms and all(np.isfinite(values)):
-                factor = _simple(float(values[0]) / terms[0], partial(_is, kind, values[0], terms[0]))
+                factor = _simple(float(values[0]) / terms[0], kind, terms[0], values[0])
                 if all(kind(factor * t) == v for t, v in zip(terms, values, strict=True)):
-                    return partial(_times, kind, factor, form)
+                    return kind(factor * form(size))
         raise Apart(f"{values[0]} at size {self.sizes[0]}, {values[-1]} at {self.sizes[-1]}")
 
-    def _array(self, values: Sequence[Any]) -> Callable[[int], Any]:
+    def _array(self, values: Sequence[Any], size: int) -> Any:
         first = values[0]
         if all(_equal(v, first) for v in values):
-            return lambda size: first
+            return first
         if not first.shape and first.dtype.kind == "f":
-            number = self._number([v[()] for v in values])
-            return lambda size: np.array(number(size))
-        shape = self._value([v.shape for v in values])
+            return np.array(self._number([v[()] for v in values], size))
+        shape = self._at([v.shape for v in values], size)
         if all(v.size and (v == v.flat[0]).all() and v.flat[0] == first.flat[0] for v in values):
-            return lambda size: np.full(shape(size), first.flat[0], first.dtype)
+            return np.full(shape, first.flat[0], first.dtype)
         if all(v.ndim == 1 and np.array_equal(v, np.arange(len(v))) for v in values):
-            return lambda size: np.arange(*shape(size), dtype=first.dtype)
+            return np.arange(*shape, dtype=first.dtype)
         raise Apart("a constant array")
 
 

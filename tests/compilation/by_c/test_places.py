@@ -10,7 +10,7 @@ import pytest
 
 from gradwright.compilation.by_c.places import Place, in_order, is_view, short, view
 from gradwright.compilation.by_c.runner import C
-from gradwright.compilation.interpreted import Interpreted
+from gradwright.compilation.node import Interpreted
 from gradwright.compilation.trace.traced import space, traced
 
 VIEWS: list[Callable[[Any], Any]] = [

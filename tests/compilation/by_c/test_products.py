@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradwright.compilation.by_c import runner
+from gradwright.compilation.by_c import products, runner
 from gradwright.compilation.by_c.runner import C
-from gradwright.compilation.interpreted import Interpreted
+from gradwright.compilation.node import Interpreted
 from gradwright.compilation.trace.traced import space, traced
+
+
+def test_it_multiplies() -> None:
+    found = products.find_blas()
+    if found is None:
+        pytest.skip("NumPy's BLAS has no names that are known: NumPy is asked for products")
+    size = ctypes.c_longlong if found.size == "long long" else ctypes.c_int
+    kinds = [ctypes.c_int, ctypes.c_int, size, size, ctypes.c_double, ctypes.c_void_p, size, ctypes.c_void_p, size,
+             ctypes.c_double, ctypes.c_void_p, size]  # fmt: skip
+    dgemv = ctypes.CFUNCTYPE(None, *kinds)(found.addresses[products.FUNCTIONS.index("dgemv")])
+    a, x, y = np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 3.0]), np.full(2, np.nan)
+    dgemv(101, 111, 2, 3, 1.0, a.ctypes.data, 3, x.ctypes.data, 1, 0.0, y.ctypes.data, 1)
+    np.testing.assert_array_equal(y, a @ x)
+
+
+def test_without_its_names_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "_FORMS", (("no_{}", "int"),))
+    products.find_blas.cache_clear()
+    try:
+        assert products.find_blas() is None
+    finally:
+        monkeypatch.undo()
+        products.find_blas.cache_clear()
+
 
 SHAPES = [
     ((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((1, 4), (4, 5)), ((3, 4), (4, 1)),

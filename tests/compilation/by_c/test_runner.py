@@ -12,8 +12,7 @@ from gradwright.op import table
 
 from gradwright.compilation.by_c import runner as module
 from gradwright.compilation.by_c.runner import C
-from gradwright.compilation.interpreted import Interpreted
-from gradwright.compilation.node import HOST, Departed
+from gradwright.compilation.node import HOST, Departed, Interpreted
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced
 from tests.compilation.checks import sample_arrays
 from tests.compilation.random_programs import Making, bits, close

@@ -1,4 +1,4 @@
-"""Memory that is laid out before: nothing that is needed is written over."""
+"""Where results go: to inputs that they replace, or to new memory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
-from gradwright.compilation.by_numpy.buffers import Buffers, Pool
-from gradwright.compilation.by_numpy.layout import Layout
-from gradwright.compilation.by_numpy.schedule import steps
-from gradwright.compilation.trace.traced import space, traced
+from gradwright.compilation.by_numpy.buffers import Buffers, Pool, escaping, inside, written_in_place
+from gradwright.compilation.by_numpy.layout import Layout, steps
+from gradwright.compilation.node import HOST
+from gradwright.compilation.trace.traced import Notes, space, traced
 
 
 def _buffers(f: Callable[..., Any], x: Any) -> tuple[Buffers, list[Any]]:
@@ -57,3 +58,41 @@ def test_memory_is_used_again() -> None:
 def test_other_dtypes_and_layouts_are_not_written_over() -> None:
     _, (a, b) = _buffers(lambda x: (x + 1.0) > 1.5, np.ones(9))
     assert not np.shares_memory(a, b)
+
+
+X = np.ones((3, 4))
+LONG = np.ones(100_000)
+
+
+@pytest.mark.parametrize("x", [X, LONG])
+@pytest.mark.parametrize(("f", "in_place"), [
+    (lambda x: [x - x * 0.1], True),
+    (lambda x: [x - x * 0.1, space.sort(space.exp(x - x * 0.1)) + x], False),  # it is read later
+    (lambda x: [x - x[::-1]], None),  # by NumPy at once; not piece by piece
+    (lambda x: [x - 1.0, x[:1]], False),  # what it was is a result
+    (lambda x: [space.astype(x > 0, x.dtype)], False),  # no ufunc
+])  # fmt: skip
+def test_results_replace_inputs_that_nothing_reads_later(f: Callable[..., Any], x: Any, in_place: bool | None) -> None:
+    program = traced(f, x)
+    program.writes[0] = 0
+    layout = Layout(program, False, {n: n.value for n in program.inputs})
+    found = written_in_place(program, layout, steps(program, layout))
+    want = x is X if in_place is None else in_place
+    assert found == ({program.outputs[0]: program.inputs[0]} if want else {})
+
+
+def test_what_leaves_the_program_is_new_memory() -> None:
+    notes = Notes()
+    x = notes.input(X)
+    kept, seen, out = x + 1.0, x + 2.0, x + 3.0
+    notes.enter(HOST, (len, seen[1:].node), {}, 2)
+    program = notes.program([x], [out.T, kept * 2.0], [None, None])
+    layout = Layout(program, False, {n: n.value for n in program.inputs})
+    assert escaping(program, layout) >= {seen.node, out.node, program.outputs[1]}
+    assert kept.node not in escaping(program, layout)
+
+
+def test_what_only_a_loop_needs() -> None:
+    program = traced(lambda x: [space.sum(space.exp(x)), space.tanh(x), space.sort(space.cos(x))], LONG)
+    layout = Layout(program, False, {n: n.value for n in program.inputs})
+    assert [n.op for n in inside(program, layout, steps(program, layout))] == ["exp"]

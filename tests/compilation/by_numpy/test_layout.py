@@ -1,4 +1,4 @@
-"""What is known of values before a program runs."""
+"""The order of steps, and what is computed piece by piece together."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwright.compilation.by_numpy.layout import Layout
-from gradwright.compilation.node import Node, Program
-from gradwright.compilation.trace.traced import space, traced
+from gradwright.compilation.by_numpy.layout import BYTES, SHORT, Layout, Step, steps
+from gradwright.compilation.node import HOST, Node, Program
+from gradwright.compilation.trace.traced import Notes, space, traced
 
 X = np.ones((3, 4))
 
@@ -69,3 +69,73 @@ def test_what_a_check_reads_is_exact() -> None:
     program, layout, out = _laid_out(lambda x: float(space.sum(x)) * space.sum(x), X)
     assert layout.exact(program.nodes[1])
     assert not layout.exact(out)
+
+
+LONG = np.ones(100_000)
+WIDE = np.ones((1000, 100))
+
+
+def _steps(f: Callable[..., Any], *arrays: Any, exact: bool = False) -> list[list[str]]:
+    return [[n.op for n in step.nodes] for step in _made(f, *arrays, exact=exact)]
+
+
+def _made(f: Callable[..., Any], *arrays: Any, exact: bool = False) -> list[Step]:
+    program = traced(f, *arrays)
+    return steps(program, Layout(program, exact, {n: n.value for n in program.inputs}))
+
+
+def test_short_arrays_are_computed_at_once() -> None:
+    assert _steps(lambda x: space.exp(x + 1.0), np.ones(9)) == [["add"], ["exp"]]
+
+
+def test_long_arrays_share_a_loop() -> None:
+    found = _made(lambda x: [space.sum(space.exp(x)), x + 1.0], LONG)
+    assert [[n.op for n in s.nodes] for s in found] == [["exp", "sum", "add"]]
+    assert found[0].flat
+    size, shapes = BYTES // 8, [piece.shape for piece in found[0].pieces()]
+    assert shapes == [(size // SHORT, SHORT)] * 6 + [(1, 100_000 - 6 * size)]
+
+
+def test_what_waits_for_a_sum_is_a_loop_of_its_own() -> None:
+    assert _steps(lambda x: space.exp(x) / space.sum(space.exp(x)), LONG) == [["exp", "exp", "sum"], ["divide"]]
+
+
+def test_exact_sums_are_no_part_of_loops() -> None:
+    assert _steps(lambda x: space.sum(space.exp(x)), LONG, exact=True) == [["exp"], ["sum"]]
+
+
+def test_pieces_are_all_of_an_array() -> None:
+    for f in (lambda x: x + 1.0, lambda x: space.sum(x)):
+        pieces = _made(f, LONG)[0].pieces()
+        assert [i for p in pieces for i in range(p.where.start, p.where.stop)] == [*range(100_000)]
+        assert all(np.prod(p.shape) == p.where.stop - p.where.start for p in pieces)
+
+
+def test_sums_of_products_are_scalar_products() -> None:
+    assert _steps(lambda x, y: space.sum(x * y), LONG, LONG) == [["sum"]]
+
+
+def test_sums_over_some_axes_are_part_of_loops() -> None:
+    """Not where too many numbers would be added one by one."""
+    assert _steps(lambda x: space.sum(space.exp(x), axis=(1,)), WIDE) == [["exp", "sum"]]
+    assert _steps(lambda x: space.sum(space.exp(x), axis=(0,)), np.ones((200, 1000))) == [["exp", "sum"]]
+    assert _steps(lambda x: space.sum(space.exp(x), axis=(0,)), np.ones((100_000, 2))) == [["exp"], ["sum"]]
+
+
+def test_broadcast_arrays_are_cut_into_rows() -> None:
+    found = _made(lambda x, y: x * y, WIDE, np.ones((1000, 1)))
+    assert not found[0].flat
+    assert found[0].pieces()[0].shape == (BYTES // 800, 100)
+    assert [s.shape for s in _made(lambda x, y: x * y, WIDE, np.ones(100), exact=True)] == [None]
+
+
+def test_checks_and_host_calls_keep_their_order() -> None:
+    notes = Notes()
+    x = notes.input(LONG)
+    y = notes.enter(HOST, (np.copy, space.exp(x).node), {}, LONG)  # type: ignore[attr-defined]
+    notes.enter(HOST, (np.copy, x.node), {}, LONG)
+    notes.read(x)
+    program = notes.program([x], [x], [None])
+    found = steps(program, Layout(program, False, {n: n.value for n in program.inputs}))
+    assert [n.op for s in found for n in s.nodes] == ["exp", "host", "host", "check"]
+    assert found[1].nodes == [y]

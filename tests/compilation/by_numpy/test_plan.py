@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import gradwright as gw
 from gradwright.compilation.by_numpy.plan import Plan
-from gradwright.compilation.interpreted import Interpreted
-from gradwright.compilation.node import HOST, Departed, Program
+from gradwright.compilation.node import HOST, Departed, Interpreted, Program
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced
 from tests.compilation.checks import sample_arrays
 from tests.compilation.random_programs import Making, bits, close

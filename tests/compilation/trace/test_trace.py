@@ -7,8 +7,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.compilation.trace.trace import Before, Trace
-from gradwright.compilation.trace.traced import Traced
-from gradwright.compilation.trace.untraceable import Untraceable
+from gradwright.compilation.trace.traced import Traced, Untraceable
 
 
 def traced(function, *tensors):

@@ -8,8 +8,41 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradwright as gw
+from gradwright.compilation.compiled import CompileWarning
+from gradwright.compilation.node import CHECK, CONSTANT, INPUT
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced
 from tests.compilation.checks import ops_of
+
+
+def test_the_reason_is_told_once_with_the_function() -> None:
+    @gw.compile
+    def f(x: gw.Tensor) -> object:
+        return object() if x is not None else x
+
+    with pytest.warns(CompileWarning, match="an object of object") as told:
+        _ = [f(gw.ones(2)) for _ in range(4)]
+    assert len(told) == 1
+
+
+def test_constants_are_noted_once_and_kept():
+    notes, array = Notes(), np.ones(2)
+    node = notes.constant(array)
+    assert notes.constant(array) is node
+    array[0] = 5
+    assert (node.op, node.args[0].tolist()) == (CONSTANT, [1.0, 1.0])
+
+
+def test_what_is_read_is_checked():
+    notes = Notes()
+    x = notes.input(np.ones(2))
+    assert isinstance(x, Traced)
+    notes.read(x)
+    assert [node.op for node in notes.nodes] == [INPUT, CHECK]
+    notes.open = False
+    notes.read(x)
+    assert len(notes.nodes) == 2
+
 
 X = np.arange(1.0, 7.0).reshape(2, 3)
 

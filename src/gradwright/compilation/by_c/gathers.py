@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradwright.backends.generic import HERE
-from gradwright.compilation.by_c.ctypes_of import known
+from gradwright.compilation.by_c.elements import known
 from gradwright.compilation.node import Node
 
 _ALL = slice(None)

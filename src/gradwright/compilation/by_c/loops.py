@@ -1,20 +1,177 @@
-"""A step that is a loop, as C text: its axes joined where memory allows, cut in blocks, shared out among threads."""
+"""A step that is a loop, as C text: its axes joined where memory allows, cut in blocks, shared out among threads.
+
+Products that are added are rounded once: one operation for two, where only the last digits of sums see it. A fused
+x y - z is not 0 where the rounded x y is z. So a product is fused into a sum over entries, and into x y + z for
+a single number z, if all that comes of it in the program are sums over entries, sums and products: no root, logarithm,
+denominator or comparison may meet what was 0. And never into a sum with another product: x x - y y stays 0 for equal
+x and y.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Set
+from math import prod
 from typing import Any, NamedTuple
 
-from gradwright.compilation.by_c.ctypes_of import BOOL, NAMES, cast, literal, variable
-from gradwright.compilation.by_c.elements import Element
-from gradwright.compilation.by_c.fused import fused, fused_in
-from gradwright.compilation.by_c.lowered import Lowered
+import numpy as np
+
+from gradwright.compilation.by_c.elements import BOOL, NAMES, Element, cast, literal, suffix, variable
+from gradwright.compilation.by_c.lowered import Lowered, Reduction
 from gradwright.compilation.by_c.memory import Memory, Spot, pointer
 from gradwright.compilation.by_c.places import in_order
-from gradwright.compilation.by_c.reductions import Sum
-from gradwright.compilation.by_c.steps import Step, in_step
+from gradwright.compilation.by_c.steps import Step, in_step, operands
 from gradwright.compilation.node import CONSTANT, Node
+
+_JOIN = {"sum": "{0} += {1};", "prod": "{0} *= {1};", "any": "{0} |= {1};", "all": "{0} &= {1};",
+         "max": "{0} = MOST({0}, {1});", "min": "{0} = LEAST({0}, {1});"}  # fmt: skip
+_CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "most", "min": "least"}
+
+
+class Sum(NamedTuple):
+    """A reduction in a loop: which axes stay, and the strides of its result over all."""
+
+    node: Node
+    kind: str
+    kept: tuple[bool, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def near(self) -> Any:
+        """The dtype in which a block is reduced."""
+        return np.dtype(np.uint8) if self.kind in ("any", "all") else self.node.dtype
+
+    @property
+    def far(self) -> Any:
+        """The dtype in which blocks are joined."""
+        return np.dtype(np.float64) if self.kind in ("sum", "prod") and self.near.kind == "f" else self.near
+
+    def start(self, dtype: Any) -> str:
+        """What a reduction of nothing is."""
+        if self.kind in ("sum", "any"):
+            value: Any = 0
+        elif self.kind in ("prod", "all"):
+            value = 1
+        elif dtype.kind == "f":
+            value = -math.inf if self.kind == "max" else math.inf
+        else:
+            info = np.iinfo(dtype) if dtype != BOOL else None
+            value = (0, 1)[self.kind == "min"] if info is None else info.min if self.kind == "max" else info.max
+        return str(literal(value, dtype))
+
+    @property
+    def clause(self) -> str:
+        """What a loop of vectors calls it."""
+        kind = _CLAUSE[self.kind]
+        return kind if kind in "+*|&" else f"{kind}_{_short(self.near)}"
+
+    def join(self, to: str, value: str) -> str:
+        """The statement that adds a value to a place."""
+        return _JOIN[self.kind].format(to, value)
+
+
+def _short(dtype: Any) -> str:
+    return f"{dtype.kind}{8 * dtype.itemsize}"
+
+
+def extremes() -> str:
+    """Declarations of the largest and the smallest for every type; a NaN stays."""
+    lines = []
+    for dtype, name in NAMES.items():
+        if dtype == BOOL:
+            continue
+        for kind, macro in (("max", "MOST"), ("min", "LEAST")):
+            start = Sum(None, kind, (), ()).start(dtype)  # type: ignore[arg-type]
+            word = f"{_CLAUSE[kind]}_{_short(dtype)}"
+            lines.append(f"#pragma omp declare reduction({word} : {name} : omp_out = {macro}(omp_out, omp_in)) "
+                         f"initializer(omp_priv = {start})")  # fmt: skip
+    return "\n".join(lines)
+
+
+MACROS = """
+#if defined(__FMA__) || defined(__aarch64__)
+#define fused(a, b, c) __builtin_fma(a, b, c)
+#define fusedf(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define fused(a, b, c) ((a) * (b) + (c))
+#define fusedf(a, b, c) ((a) * (b) + (c))
+#endif
+"""
+_TAME = frozenset({"add", "subtract", "multiply", "negative", "square", "copy", "astype", "positive"})
+
+
+def tame(lowered: Lowered) -> set[Node]:
+    """What ends in results by nothing but sums and products, as far as the program goes."""
+    wild = [node for node in lowered.nodes if not lowered.rounds(node)]
+    for user in lowered.nodes:
+        wild += [root for operand in operands(lowered, user)
+                 if not _takes(lowered, user, root := lowered.root(operand))]  # fmt: skip
+    found = set(lowered.nodes) - set(wild)
+    while wild:
+        node = wild.pop()
+        if node in lowered.how:
+            before = {lowered.root(operand) for operand in operands(lowered, node)} & found
+            found -= before
+            wild += before
+    return found
+
+
+def fused_in(step: Step, lowered: Lowered, memory: Memory, tame: Set[Node]) -> set[Node]:
+    """The products of a loop that are computed only within what takes them: a sum, a difference, or a reduction."""
+    users: dict[Node, list[Node]] = {}
+    for node in step.nodes:
+        for operand in operands(lowered, node):
+            users.setdefault(lowered.root(operand), []).append(node)
+    ends: set[Node] = set()  # in sums of this loop, and only there
+    for node in reversed(step.nodes):
+        within = all(_sum(lowered, user) or user in ends for user in users.get(node, ()))
+        if within and node not in memory.kept and node in tame:
+            ends.add(node)
+    found: set[Node] = set()
+    for node in step.nodes:
+        if not is_product(lowered, node) or node not in ends or len(users[node]) != 1:
+            continue
+        (user,) = users[node]
+        if _sum(lowered, user):
+            found.add(node)
+        elif user.op in ("add", "subtract") and user.dtype == node.dtype:
+            others = [o for o in operands(lowered, user) if lowered.root(o) is not node]
+            if all(prod(o.shape) == 1 and not is_product(lowered, lowered.root(o)) for o in others):
+                found.add(node)
+    return found
+
+
+def is_product(lowered: Lowered, node: Node) -> bool:
+    """Whether a node is a product of two of its own floating-point numbers, entry by entry."""
+    way = lowered.how.get(node)
+    floats = isinstance(way, Element) and node.dtype.kind == "f" and all(d == node.dtype for d in way.dtypes)
+    return floats and node.op in ("multiply", "square")
+
+
+def _takes(lowered: Lowered, user: Node, node: Node) -> bool:
+    """Whether what takes a node is a sum, a product, or a quotient of which it is the numerator."""
+    way = lowered.how[user]
+    if isinstance(way, Reduction):
+        return way.kind == "sum"
+    if not isinstance(way, Element):
+        return False
+    if user.op in ("divide", "true_divide"):
+        return not any(isinstance(o, Node) and lowered.root(o) is node for o in way.operands[1:])
+    return user.op in _TAME
+
+
+def _sum(lowered: Lowered, node: Node) -> bool:
+    way = lowered.how[node]
+    return isinstance(way, Reduction) and way.kind == "sum" and node.dtype == way.operand.dtype
+
+
+def fused(op: str, product: tuple[str, str], other: str, first: bool, dtype: object) -> str:
+    """The expression for a product and what it is added to or subtracted from; ``first``: the product stands first."""
+    x, y = product
+    if op == "subtract":
+        x, other = (x, f"-({other})") if first else (f"-({x})", other)
+    return f"fused{suffix(dtype)}({x}, {y}, {other})"
+
 
 BLOCK = 4096
 """So many entries are added in their own precision; such sums are added in double precision."""

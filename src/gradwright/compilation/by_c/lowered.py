@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.compilation.by_c.ctypes_of import castable, known
-from gradwright.compilation.by_c.elements import Element, element
+from gradwright.compilation.by_c.elements import Element, castable, element, known
 from gradwright.compilation.by_c.gathers import Gather, gather_of
 from gradwright.compilation.by_c.places import Place, in_order, is_view, view
 from gradwright.compilation.by_c.windows import Windows, as_view, windows_of, without_padding
@@ -119,8 +118,7 @@ class Lowered:
 
     def _copied(self, node: Node) -> Node:
         """A new node that is a copy of one, in row-major order."""
-        copy = Node(COPY, (node,), {}, None, node.place, node.name)
-        copy.shape, copy.dtype, copy.number = node.shape, node.dtype, node.number
+        copy = node.like(COPY, (node,))
         self._add(copy)
         return copy
 
@@ -130,8 +128,7 @@ class Lowered:
         place, way = as_view(lattice, self.places[x], node.shape), windows_of(node)
         if place is None and way is not None:
             padded = self._padded(node, x, way)
-            seen = Node("windows", (padded,), {"lattice": without_padding(lattice)}, None, node.place, node.name)
-            seen.shape, seen.dtype, seen.number = node.shape, node.dtype, node.number
+            seen = node.like("windows", (padded,), {"lattice": without_padding(lattice)})
             self._add(seen)
             self.same[node], place = seen, self.places[seen]
         elif place is not None:
@@ -148,9 +145,7 @@ class Lowered:
         return self._new("any", node, (), np.dtype(bool), Reduction("any", x := node.args[0], (False,) * len(x.shape)))
 
     def _new(self, op: str, like: Node, shape: tuple[int, ...], dtype: Any, way: Way) -> Node:
-        node = Node(op, like.args, {}, None, like.place, like.name)
-        node.shape, node.dtype, node.number = shape, dtype, like.number
-        return self.enter(node, way)
+        return self.enter(like.like(op, like.args, shape=shape, dtype=dtype), way)
 
     def enter(self, node: Node, way: Way) -> Node:
         """The node, which is computed in this way into memory of its own."""
@@ -182,8 +177,7 @@ class Lowered:
     def _batch_last(self, node: Node) -> Element:
         """A copy of a view whose first axis is the last."""
         x = node.args[0]
-        of, turned = self.places[x], Node("permute_dims", (x,), {}, None, node.place, node.name)
-        turned.shape, turned.dtype, turned.number = node.shape, node.dtype, node.number
+        of, turned = self.places[x], node.like("permute_dims", (x,))
         strides = (*of.strides[1:], of.strides[0])
         self.places[turned] = Place(of.root, node.shape, strides, of.start)
         return Element((turned,), (x.dtype,), "{0}", x.dtype)

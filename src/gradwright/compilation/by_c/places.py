@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.backends.numpy import namespace
-from gradwright.compilation.interpreted import function
-from gradwright.compilation.node import INDEX, Node
+from gradwright.compilation.node import INDEX, Node, function
 
 Strides = tuple[int, ...]
 

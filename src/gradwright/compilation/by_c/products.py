@@ -1,14 +1,48 @@
-"""Matrix products as C text: calls of BLAS."""
+"""Matrix products as C text: calls of the BLAS that NumPy is linked with."""
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
+from importlib import import_module
 from math import prod
+from typing import NamedTuple
 
-from gradwright.compilation.by_c.ctypes_of import NAMES
+from gradwright.compilation.by_c.elements import NAMES
 from gradwright.compilation.by_c.lowered import Lowered, Product
 from gradwright.compilation.by_c.memory import Memory, pointer
 from gradwright.compilation.by_c.places import in_order
 from gradwright.compilation.node import Node
+
+_FORMS = (
+    ("scipy_cblas_{}64_", "long long"), ("cblas_{}64_", "long long"), ("scipy_cblas_{}", "int"), ("cblas_{}", "int"),
+)  # fmt: skip
+FUNCTIONS = ("sgemm", "dgemm", "sgemv", "dgemv")
+
+
+class Blas(NamedTuple):
+    """Where the functions of `FUNCTIONS` lie, and C's type of their sizes."""
+
+    addresses: tuple[int, ...]
+    size: str
+
+
+@cache
+def find_blas() -> Blas | None:
+    """NumPy's own, threads and all; None where it cannot be found, and NumPy must be asked for products."""
+    try:
+        core = import_module("numpy._core._multiarray_umath").__file__
+        library = ctypes.CDLL(core)  # its symbols, and those of what it is linked with
+    except (ImportError, OSError):
+        return None
+    for form, size in _FORMS:
+        try:
+            found = [getattr(library, form.format(name)) for name in FUNCTIONS]
+        except AttributeError:
+            continue
+        return Blas(tuple(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found), size)
+    return None
+
 
 _ROWS, _PLAIN, _TURNED = 101, 111, 112  # of CBLAS
 _ALONE, _WORK, _PARTS = 1 << 18, 1 << 19, 32

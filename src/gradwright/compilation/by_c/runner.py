@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.quiet import as_user, during_pass
-from gradwright.compilation.by_c.blas import find_blas
 from gradwright.compilation.by_c.build import load, threads
 from gradwright.compilation.by_c.lowered import Lowered, reads_floats
 from gradwright.compilation.by_c.memory import Memory
 from gradwright.compilation.by_c.places import shown
-from gradwright.compilation.by_c.recomputed import recompute
+from gradwright.compilation.by_c.products import find_blas
 from gradwright.compilation.by_c.source import source
-from gradwright.compilation.by_c.steps import Steps
-from gradwright.compilation.interpreted import compute, same
-from gradwright.compilation.node import CHECK, CONSTANT, HOST, Departed, Node, Program, Runner
+from gradwright.compilation.by_c.steps import Steps, recompute
+from gradwright.compilation.node import CHECK, CONSTANT, HOST, Departed, Node, Program, Runner, compute, same
 from gradwright.compilation.passes import simplified
 
 _FEW = 1 << 15

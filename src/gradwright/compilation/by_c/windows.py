@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradwright.backends.windows import Lattice
-from gradwright.compilation.by_c.ctypes_of import known
+from gradwright.compilation.by_c.elements import known
 from gradwright.compilation.by_c.places import Place
 from gradwright.compilation.node import Node
 

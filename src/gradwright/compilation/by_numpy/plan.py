@@ -10,7 +10,7 @@ from typing import Any
 
 from gradwright.backends.quiet import during_pass
 from gradwright.compilation.by_numpy.layout import Layout
-from gradwright.compilation.by_numpy.writing import Text
+from gradwright.compilation.by_numpy.text import Text
 from gradwright.compilation.node import Program, Runner
 from gradwright.compilation.passes import simplified
 

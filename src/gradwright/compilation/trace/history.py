@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends import library
-from gradwright.compilation.interpreted import Interpreted
-from gradwright.compilation.node import CONSTANT, INPUT, Program
+from gradwright.compilation.node import CONSTANT, INPUT, Interpreted, Program
 from gradwright.compilation.node import Node as Call
-from gradwright.compilation.trace.state import hooks_of
 from gradwright.compilation.trace.trace import Trace
-from gradwright.compilation.trace.units import place
-from gradwright.compilation.trace.untraceable import Untraceable
+from gradwright.compilation.trace.traced import Untraceable
+from gradwright.compilation.trace.units import hooks_of, place
 from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, ticket
 from gradwright.engine.grad_mode import enable_grad
@@ -303,11 +301,11 @@ def _apart(later: list[Call], given: list[Call], results: list[Call]) -> tuple[l
             return new.get(id(node), node)
         if node.op == CONSTANT:
             if id(node) not in new:
-                new[id(node)] = Call(CONSTANT, node.args, {}, node.args[0], node.place, node.name, node.library)
+                new[id(node)] = node.like(CONSTANT, node.args, value=node.args[0])
                 copies.append(new[id(node)])
             return new[id(node)]
         if id(node) not in saved:
-            made = Call(INPUT, (), {}, node.value, node.place, node.name, node.library)
+            made = node.like(INPUT, (), value=node.value)
             saved[id(node)] = node, made
             copies.append(made)
         return saved[id(node)][1]

@@ -1,4 +1,4 @@
-"""Functions that compute in Python or NumPy: they are run anew at every call of the program, at their place in it.
+"""What is run anew at every call of a program, at its place in it: Functions that compute in Python, random numbers.
 
 Forward and backward are an eager run each, on copies, with all that Functions are checked for.
 """
@@ -10,20 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright.base import dtypes
-from gradwright.compilation.interpreted import same, taken
-from gradwright.compilation.node import HOST, PICK, Departed
+from gradwright.compilation.node import HOST, PICK, Departed, same, taken
 from gradwright.compilation.node import Node as Call
-from gradwright.compilation.trace.traced import Notes, Traced
+from gradwright.compilation.trace.traced import Notes, Traced, Untraceable
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.memory import same as same_memory
 from gradwright.engine.mode import PLAIN, UNRECORDED, now, switch
 from gradwright.engine.node import Bundle, Node, Output
 from gradwright.function.contract.trees import tree_flatten, tree_unflatten
-
-
-class Unhosted(Exception):  # noqa: N818 - no error: the function is run eagerly
-    """A Function cannot be run so; this says why."""
 
 
 def unobserved(f: Callable[..., Any], *args: Any) -> Any:
@@ -155,7 +150,7 @@ class HostBackward(Node):
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         given = g if isinstance(g, Bundle) else {0: g}
         if any(isinstance(c, TensorBase) for c in given.values()):
-            raise Unhosted(f"the second derivative of {self._forward.cls.__name__}, which computes in Python")
+            raise Untraceable(f"the second derivative of {self._forward.cls.__name__}, which computes in Python")
         call = Backward(self._forward.cls, self._forward.needs, [self._outputs[k] for k in given])
         values = [c.node.value if isinstance(c, Traced) else c for c in given.values()]
         found = unobserved(call, self._run_of.value, *values)
@@ -172,17 +167,18 @@ def _alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
 def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
     """What a Function returns in a trace, which is run in Python.
 
-    Raises `Unhosted` where its results are its arguments, written or not, or views of them.
+    Raises `Untraceable` where its results are its arguments, written or not, or views of them.
     """
     notes, forward = trace.notes, Forward(cls, args)
     trace.used(forward.tensors)
     run = forward(*[t.array.node.value for t in forward.tensors])
     for t in run.given:
         if t._counter[0] or any(o is t or same_memory(o, t) for o in run.tensors):
-            raise Unhosted(f"{cls.__name__}, which computes in Python, returns or writes an argument, or a view of it")
+            what = "returns or writes an argument, or a view of it"
+            raise Untraceable(f"{cls.__name__}, which computes in Python, {what}")
     for t, own in zip(run.given, forward.tensors, strict=True):
         if not same(t.array, own.array.node.value):
-            raise Unhosted(f"{cls.__name__}, which computes in Python, writes its argument through NumPy")
+            raise Untraceable(f"{cls.__name__}, which computes in Python, writes its argument through NumPy")
     node = notes.enter(HOST, (forward, *[t.array.node for t in forward.tensors]), {}, run)
     forward.expected, forward.node = run.rest(), node
     outs: list[Any] = []
@@ -201,3 +197,44 @@ def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
             outs[k]._node = history if len(recorded) == 1 else Output(history, j)
     rest = iter(outs)
     return tree_unflatten([next(rest) if isinstance(x, TensorBase) else x for x in run.leaves], run.spec)
+
+
+class Drawing:
+    """NumPy's generator in a trace: what it draws is drawn anew at every call.
+
+    ``left`` are the states in which sources were after their last draw. In another state the next one is a draw of the
+    same numbers once more, as a checkpointed function's: `Untraceable`.
+    """
+
+    def __init__(self, notes: Notes, source: Any, left: dict[Any, Any]) -> None:
+        self._notes, self._source, self._left = notes, source, left
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            source, left = self._source, self._left
+            if source.get_state() != left.get(source, source.get_state()):
+                raise Untraceable("random numbers are drawn from a state that was set in the step, as those of a "
+                                  "checkpointed function are in its second run")  # fmt: skip
+            values = [self._notes.noted(a) for a in args]
+            call = Draw(self._source, name, kwargs)
+            value = call(*[v.value if hasattr(v, "value") else v for v in values])
+            left[source] = source.get_state()
+            return self._notes.hold(self._notes.enter(HOST, (call, *values), {}, value), value)
+
+        return draw
+
+
+class Draw:
+    """One draw of random numbers."""
+
+    def __init__(self, source: Any, name: str, kwargs: dict[str, Any]) -> None:
+        self.source, self.name, self.kwargs = source, name, kwargs
+
+    def __call__(self, *args: Any) -> Any:
+        return getattr(self.source.generator(), self.name)(*args, **self.kwargs)
+
+    def __repr__(self) -> str:
+        return f"<draw {self.name}>"

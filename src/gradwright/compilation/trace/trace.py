@@ -17,16 +17,21 @@ import numpy as np
 from gradwright import backends
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
-from gradwright.compilation.interpreted import taken
-from gradwright.compilation.node import INPUT
-from gradwright.compilation.trace.drawing import Drawing
-from gradwright.compilation.trace.host import applied, unobserved
-from gradwright.compilation.trace.overwritten import Overwritten, met
-from gradwright.compilation.trace.state import State
-from gradwright.compilation.trace.traced import Notes, Traced
-from gradwright.compilation.trace.units import Setting, Unit, of_one_memory, place, where_it_is_used
-from gradwright.compilation.trace.untraceable import Untraceable
+from gradwright.compilation.node import INPUT, taken
+from gradwright.compilation.trace.host import Drawing, applied, unobserved
+from gradwright.compilation.trace.traced import Notes, Traced, Untraceable
+from gradwright.compilation.trace.units import (
+    Overwritten,
+    Setting,
+    State,
+    Unit,
+    met,
+    of_one_memory,
+    place,
+    where_it_is_used,
+)
 from gradwright.compilation.watch.guards import Guard
+from gradwright.compilation.watch.numbers import Again
 from gradwright.engine.base import Fixed, TensorBase, ticket, wrap
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import (
@@ -45,18 +50,6 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import ExportedVersion
 from gradwright.engine.watch import Watch
-
-
-class Shares(Exception):  # noqa: N818 - no error: the run is eager, and the next one is traced otherwise
-    """A tensor is written whose memory others show: the program has to take all of that memory."""
-
-
-class Reads(Exception):  # noqa: N818 - no error: the run is eager, and the next one is traced otherwise
-    """A Function computes in Python, of which nothing was known; ``cls`` is it."""
-
-    def __init__(self, cls: Any) -> None:
-        super().__init__(cls)
-        self.cls = cls
 
 
 def _called(call: Callable[[], Any]) -> Any:
@@ -161,7 +154,7 @@ class Trace(Follows):
         sources: what random numbers were drawn from, with the state before.
         hosted: Functions that compute in Python, or in NumPy: they are run anew at every call.
         shares: whether memory that several tensors show is an input as a whole, where the library keeps that; else
-            each of them is one, and none is to be written, but of those in ``written``.
+            each of them is one, and none is to be written, but of those in ``written``: `Again` is raised if one is.
         written: tensors that the first run has written.
         states: of the tensors that were there before and have been met, by id.
     """
@@ -219,7 +212,8 @@ class Trace(Follows):
         if any(of_one_memory(t, one) for one in self._overlapping):
             raise RuntimeError(OVERLAPS)
         if any(of_one_memory(t, one) for one in self._lone):
-            raise Shares
+            self.shares = True
+            raise Again
 
     def exchanged(self, t: Any) -> None:
         """A tensor is about to show other memory."""
@@ -235,7 +229,8 @@ class Trace(Follows):
         """Values are about to leave for Python: inside a Function that is a reason to run it in Python each time."""
         self.adopt(t)
         if self.functions:
-            raise Reads(self.functions[-1])
+            self.hosted.add(self.functions[-1])
+            raise Again
 
     def applying(self, cls: Any, args: Sequence[Any]) -> Any:
         """The result of a Function that computes in Python; of others, whose operations are traced, none is known."""

@@ -10,85 +10,190 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import attrgetter
+from threading import get_ident
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gradwright.backends import Library, enter
+from gradwright.backends import Library, enter, is_array, library, to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
-from gradwright.compilation.interpreted import function
-from gradwright.compilation.node import INDEX, MOVE, Program
-from gradwright.compilation.trace.notes import Noted, Notes
+from gradwright.compilation.node import CHECK, CONSTANT, INDEX, INPUT, MOVE, PICK, VARIABLE, Node, Program, function
+from gradwright.compilation.watch.numbers import Numbers
+from gradwright.engine.source_line import here
 from gradwright.ops.declare import Op
 
 
-class Traced(Noted):
+class Untraceable(Exception):  # noqa: N818 - no error: the function is run eagerly
+    """The function is run eagerly instead, and this says why."""
+
+
+class Notes:
+    """A program while it is traced.
+
+    Attributes:
+        nodes: so far.
+        name: the operation that runs.
+        open: whether it is traced still.
+        numbers: those that Python takes.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.name = ""
+        self.open = True
+        self.numbers = Numbers(set(), is_on=False)
+        self.thread = get_ident()
+        self._constants: dict[int, Node] = {}
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is this thread that is traced, still."""
+        return self.open and get_ident() == self.thread
+
+    def enter(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any, by: Library = NUMPY) -> Node:
+        """A new node; ``args`` are nodes and Python values."""
+        node = Node(op, args, kwargs, value, here(2), self.name, library(value) if is_array(value) else by)
+        self.nodes.append(node)
+        return node
+
+    def input(self, array: Any) -> Any:
+        """A traced array that is an input of the program, with these values, which nobody writes meanwhile."""
+        return self.traced(self.enter(INPUT, (), {}, np.asarray(array) if _is_numpys(array) else array))
+
+    def traced(self, node: Node) -> Any:
+        """The value of a node, an array, as a traced one."""
+        return kind_of(node.library)(self, node)
+
+    def constant(self, array: Any) -> Node:
+        """A node with values that stay."""
+        found = self._constants.get(id(array))
+        if found is None:
+            kept = array
+            if _is_numpys(array):
+                kept = np.array(array, order="K")
+                kept.flags.writeable = False
+            found = self._constants[id(array)] = self.enter(CONSTANT, (kept,), {}, kept)
+            found.value = array  # which lives as long, and keeps its id
+        return found
+
+    def call(self, op: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+             by: Library = NUMPY) -> Any:  # fmt: skip
+        """What a function of a library's namespace makes of arguments, traced arrays among them; traced.
+
+        It is not once the run is over, nor in another thread, which may use tensors that are traced.
+        """
+        value = function(*mapped_values(args), **mapped_values(kwargs))
+        if not self.is_on:
+            return value
+        return self.hold(self.enter(op, self.noted(args), self.noted(kwargs), value, by), value)
+
+    def noted(self, value: Any) -> Any:
+        """``value`` with nodes in place of arrays."""
+        if isinstance(value, Traced):
+            return value.node
+        if isinstance(value, Node):
+            return value
+        if isinstance(value, np.ndarray):
+            return value if value.dtype == object else self.constant(value)
+        if is_array(value) and not isinstance(value, np.generic):
+            return self.constant(value)
+        if isinstance(value, (tuple, list)):
+            return _like(value, [self.noted(v) for v in value])
+        if isinstance(value, dict):
+            return {k: self.noted(v) for k, v in value.items()}
+        return value
+
+    def hold(self, node: Node, value: Any) -> Any:
+        """The value of a node, traced: an array, or several."""
+        if is_array(value):
+            if _may_vary(node.args[0] if node.op == PICK else node):
+                self.check_shape(node)
+            return self.traced(node)
+        if isinstance(value, (tuple, list)):
+            parts = [self.hold(self.enter(PICK, (node, k), {}, v), v) for k, v in enumerate(value)]
+            return _like(value, parts)
+        self.enter(CHECK, (node, np.asarray(value)), {}, None)  # a bool or a number, on which Python decides
+        return value
+
+    def check_shape(self, node: Node) -> None:
+        """Python goes by the shape of this value, which may be another one for other values."""
+        self.enter(CHECK, (self.enter("shape", (node,), {}, node.shape), np.asarray(node.shape)), {}, None)
+
+    def read(self, x: Traced) -> Any:
+        """The values of a traced array, for Python to see: the program is as it is only while they stay these."""
+        kept = np.array(to_host(x.node.value))
+        if self.is_on:
+            kept.flags.writeable = False
+            self.enter(CHECK, (x.node, kept), {}, None)
+        return kept
+
+    def number(self, x: Traced, how: str) -> Any:
+        """What Python is given by `item` or `tolist`: it, or a `Number` if it may be that it is only returned."""
+        found = self.numbers.give(x.node) if self.is_on else None
+        return getattr(self.read(x), how)() if found is None else found
+
+    def program(self, inputs: Sequence[Traced], outputs: Sequence[Any], writes: Sequence[int | None]) -> Program:
+        """The program of what was noted, with these outputs: traced arrays, or constants."""
+        nodes = [self.noted(np.asarray(x) if isinstance(x, np.generic) else x) for x in outputs]
+        return Program(self.nodes, [x.node for x in inputs], nodes, writes)
+
+
+def _is_numpys(array: Any) -> bool:
+    return isinstance(array, (np.ndarray, np.generic)) or not is_array(array)
+
+
+def _may_vary(node: Node) -> bool:
+    """Whether the shape of a value follows from other values: of an index, if it holds a mask."""
+    if node.op in ("at", "at_index"):
+        return any(n.dtype == bool for n in list(node.nodes())[1:])
+    return node.op in VARIABLE
+
+
+def _like(value: Any, parts: list[Any]) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*parts)
+    return type(value)(parts)
+
+
+def mapped_values(value: Any) -> Any:
+    """``value`` with the values of traced arrays in place of them."""
+    if isinstance(value, Traced):
+        return value.node.value
+    if isinstance(value, (tuple, list)):
+        return _like(value, [mapped_values(v) for v in value])
+    if isinstance(value, dict):
+        return {k: mapped_values(v) for k, v in value.items()}
+    return value
+
+
+class Traced:
     """An array with its place in a program; ``node.value`` are its values. It is never written.
 
     This class is of NumPy's arrays; `kind_of` makes those of others.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "node", "notes")
     by: ClassVar[Library] = NUMPY
     space: ClassVar[Any]
     __array_priority__ = 1000.0
     base, batch = None, False
+    plain: Any = property(attrgetter("node.value"), doc="Its values, without that anybody reads them.")
+    shape: Any = property(attrgetter("node.shape"), doc="The length of each axis.")
+    dtype: Any = property(attrgetter("node.dtype"), doc="Its dtype.")
+    ndim: Any = property(lambda self: len(self.node.shape), doc="How many axes it has.")
+    size: Any = property(lambda self: int(self.node.value.size), doc="How many entries it has.")
+    itemsize: Any = property(lambda self: int(self.node.dtype.itemsize), doc="Bytes of one entry.")
+    nbytes: Any = property(lambda self: self.size * self.itemsize, doc="Bytes of all entries.")
+    strides: Any = property(attrgetter("node.value.strides"), doc="The distances of entries in memory, in bytes, as "
+                            "they lie in the traced run; of NumPy's alone.")  # fmt: skip
+    device: Any = property(attrgetter("node.value.device"), doc="The device, as the library says.")
+    real: Any = property(lambda self: self.space.real(self), doc="The real parts.")
+    imag: Any = property(lambda self: self.space.imag(self), doc="The imaginary parts.")
 
-    @property
-    def plain(self) -> Any:
-        """Its values, without that anybody reads them."""
-        return self.node.value
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The length of each axis."""
-        return self.node.shape
-
-    @property
-    def dtype(self) -> Any:
-        """Its dtype."""
-        return self.node.dtype
-
-    @property
-    def ndim(self) -> int:
-        """How many axes it has."""
-        return len(self.node.shape)
-
-    @property
-    def size(self) -> int:
-        """How many entries it has."""
-        return int(self.node.value.size)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one entry."""
-        return int(self.node.dtype.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all entries."""
-        return self.size * self.itemsize
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The distances of entries in memory, in bytes, as they lie in the traced run; of NumPy's alone."""
-        return self.node.value.strides
-
-    @property
-    def device(self) -> Any:
-        """The device, as the library says."""
-        return self.node.value.device
-
-    @property
-    def real(self) -> Any:
-        """The real parts."""
-        return self.space.real(self)
-
-    @property
-    def imag(self) -> Any:
-        """The imaginary parts."""
-        return self.space.imag(self)
+    def __init__(self, notes: Notes, node: Node) -> None:
+        self.notes, self.node = notes, node
 
     @property
     def T(self) -> Any:
@@ -252,7 +357,7 @@ class _Space:
         return str(self._by.xp.__name__)
 
     def __getattr__(self, name: str) -> Any:
-        found = operator.attrgetter(f"{self._path}{name}")(self._by.xp)
+        found = attrgetter(f"{self._path}{name}")(self._by.xp)
         if f"{self._path}{name}" in ("linalg", "fft", "special"):
             made: Any = _Space(self._by, f"{name}.")
         elif name in _PURE:
@@ -298,7 +403,6 @@ def kind_of(by: Library) -> type[Traced]:
 
 _entered(Traced, "a traced run")
 space = Traced.space
-Notes.kinds = staticmethod(kind_of)
 
 
 def traced(f: Callable[..., Any], *arrays: Any) -> Program:

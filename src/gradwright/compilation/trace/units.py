@@ -1,16 +1,76 @@
-"""What a traced run reads: memory and numbers, the inputs of a program."""
+"""The tensors and the memory that a traced run meets: how they were before, what was read and what written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradwright import backends
 from gradwright.backends.numpy import NUMPY
-from gradwright.compilation.trace.traced import Traced
+from gradwright.compilation.trace.traced import Traced, Untraceable
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import LevelArray
+from gradwright.engine.memory import root, whole
+from gradwright.engine.node import AccumulateGrad
+
+
+def look(t: Any) -> tuple[Any, ...]:
+    """What of a tensor a program depends on, beside its values; of other libraries its device in place of strides."""
+    array, node = t.array, t._node
+    strides = array.strides if array.__class__ is np.ndarray else getattr(array, "sharding", ())
+    history = "none" if node is None else "leaf" if type(node) is AccumulateGrad else "made"
+    hooks = () if node is None else hooks_of(node)
+    return type(t), array.shape, array.dtype, strides, history, getattr(t, "_grad", None) is None, hooks
+
+
+def hooks_of(node: Any) -> tuple[Any, ...]:
+    """The hooks of a node."""
+    hooks = node._hooks
+    if hooks is None:
+        return ()
+    kinds = hooks.tensor, hooks.pre, hooks.post, hooks.accumulated
+    return tuple(f for kind in kinds for f in kind.values()) + tuple(map(id, hooks.retained))
+
+
+def outside(leaf: tuple[str, Any], leaves: Sequence[Any]) -> Any:
+    """The tensor from outside that a leaf of a record stands for: an argument, or always the same."""
+    return leaves[leaf[1]] if leaf[0] == "argument" else leaf[1]
+
+
+class State:
+    """How a tensor was before a run."""
+
+    __slots__ = ("array", "counter", "grad", "hooks", "look", "node", "tensor", "version", "view")
+
+    def __init__(self, t: Any) -> None:
+        hooks = None if t._node is None else t._node._hooks
+        self.hooks: Any = hooks, hooks and [dict(getattr(hooks, kind)) for kind in _HOOKS], hooks and [*hooks.retained]
+        self.tensor, self.array, self.node, self.counter = t, t.array, t._node, t._counter
+        self.grad, self.view = getattr(t, "_grad", None), t._view
+        self.version = t._counter[0]
+        self.look = look(t)
+
+    def restore(self) -> None:
+        """Let it be so again."""
+        t = self.tensor
+        t.array, t._node, t._counter, t._view = self.array, self.node, self.counter, self.view
+        if getattr(t, "_grad", None) is not self.grad:
+            t._grad = self.grad
+        t._counter[0] = self.version
+        hooks, kinds, retained = self.hooks
+        if hooks is not None:
+            for kind, held in zip(_HOOKS, kinds, strict=True):
+                registry = getattr(hooks, kind)  # which handles know
+                registry.clear()
+                registry.update(held)
+            hooks.retained = retained
+        if t._node is not None:
+            t._node._hooks = hooks
+
+
+_HOOKS = "tensor", "pre", "post", "accumulated"
 
 
 class Unit:
@@ -72,3 +132,53 @@ def of_one_memory(t: Any, other: Any) -> bool:
     """Whether a tensor is another one, or shows the same memory, while both hold traced arrays."""
     mine, its = getattr(t, "_part", None), getattr(other, "_part", None)
     return t is other or (mine is not None and its is not None and mine.memory is its.memory)
+
+
+_NONE: tuple[Any, list[Any]] = None, []
+
+
+def met(t: Any) -> None:
+    """An operation reads ``t``, and may save it under the counter that it has."""
+    part = getattr(t, "_part", None)
+    if part is not None:
+        part.memory.count(t)
+
+
+class Overwritten:
+    """Values that memory held before it was written, where several counters count what is written there."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, tuple[Any, list[Any]]] = {}
+
+    def note(self, t: Any) -> None:
+        """``t`` is about to be written."""
+        met(t)
+        part, held = getattr(t, "_part", None), whole(t)
+        if part is not None and len(part.memory.counters) > 1 and isinstance(held.plain, np.ndarray):
+            value = _owner(held.plain)
+            others = [counter for counter in part.memory.counters if counter is not t._counter]
+            self._values.setdefault(id(value), (value, []))[1].extend(others)
+
+    def check(self, node: Any) -> None:
+        """Raise `Untraceable` if a node, which is about to run backward, has saved such values under such a counter."""
+        for array, counter, version in _saved(node) if self._values else ():
+            _, counters = self._values.get(id(_owner(array.plain)), _NONE)
+            if counter[0] == version and any(other is counter for other in counters):
+                raise Untraceable(
+                    f"backward of {node.name()} reads a tensor that has been written since through .data, or through "
+                    "another tensor of the same memory that counts its own writes: write to a clone() of it, or to the "
+                    "tensor itself under no_grad(), which notices"
+                )
+
+
+def _saved(node: Any) -> Iterator[tuple[Any, Any, int]]:
+    """The arrays that a node has saved, some of them several under one name, with their counters and versions."""
+    for entry in getattr(node, "_saved", None) or ():
+        for one in entry if type(entry) is tuple and entry and type(entry[0]) is tuple else (entry,):
+            if type(one) is tuple and len(one) == 4 and isinstance(one[0], Traced):
+                yield one[:3]
+
+
+def _owner(value: Any) -> Any:
+    """What owns the memory of values in a traced run: those of a view are a view."""
+    return root(value) if isinstance(value, np.ndarray) else value

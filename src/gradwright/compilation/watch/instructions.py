@@ -23,7 +23,7 @@ from gradwright.compilation.watch.reads import C_METHODS, PENDING, UNKNOWN, Unkn
 from gradwright.compilation.watch.stack import NULL, LostError, Stack, Step
 from gradwright.engine.base import TensorBase
 
-Opcode = Callable[[Stack, Step, Any], None]
+Opcode = Callable[[Stack, Step, Any], object]
 OPCODES: dict[str, Opcode] = {}
 """For each instruction by name what it does to a stack, of the step that it is and the frame of Python's."""
 LATE_NULL = sys.version_info >= (3, 13)
@@ -60,6 +60,10 @@ pushing("LOAD_BUILD_CLASS", lambda s, step, frame: builtins.__build_class__)
 pushing("PUSH_NULL", lambda s, step, frame: NULL)
 pushing("LOAD_DEREF", lambda s, step, frame: s.of_closure(frame, step.value))
 pushing("COPY", lambda s, step, frame: s.stack[-step.arg])
+opcode("SET_FUNCTION_ATTRIBUTE")(lambda s, step, frame: s.stack.pop(-2))
+opcode("DELETE_ATTR")(lambda s, step, frame: s.effects.set_attribute(s.stack.pop(), step.value, "deleted"))
+opcode("STORE_SLICE")(lambda s, step, frame: s.effects.set_item(s.pop(4)[1], UNKNOWN))
+opcode("RAISE_VARARGS")(lambda s, step, frame: s.pop(step.arg))
 
 
 class Bound(Unknown):
@@ -258,11 +262,6 @@ def _store_attr(s: Stack, step: Step, frame: Any) -> None:
         s.effects.set_attribute(value, step.value)
 
 
-@opcode("DELETE_ATTR")
-def _delete_attr(s: Stack, step: Step, frame: Any) -> None:
-    s.effects.set_attribute(s.stack.pop(), step.value, "deleted")
-
-
 @opcode("BINARY_SUBSCR")
 def _binary_subscr(s: Stack, step: Step, frame: Any) -> None:
     value, key = s.pop(2)
@@ -282,12 +281,6 @@ def _store_subscr(s: Stack, step: Step, frame: Any) -> None:
     s.effects.read(key)
     if not holds_tensor(s, value, s.calls.subscript, key):
         s.effects.set_item(value, key)
-
-
-@opcode("STORE_SLICE")
-def _store_slice(s: Stack, step: Step, frame: Any) -> None:
-    value = s.pop(4)[1]
-    s.effects.set_item(value, UNKNOWN)
 
 
 @opcode("DELETE_SUBSCR")
@@ -477,11 +470,6 @@ def _make_function(s: Stack, step: Step, frame: Any) -> None:
     s.stack.append(Made(code))
 
 
-@opcode("SET_FUNCTION_ATTRIBUTE")
-def _set_function_attribute(s: Stack, step: Step, frame: Any) -> None:
-    del s.stack[-2]
-
-
 @opcode("GET_LEN")
 def _get_len(s: Stack, step: Step, frame: Any) -> None:
     s.reads.length(s.stack[-1])
@@ -587,11 +575,6 @@ def _before_with(s: Stack, step: Step, frame: Any) -> None:
 def _swap(s: Stack, step: Step, frame: Any) -> None:
     stack = s.stack
     stack[-step.arg], stack[-1] = stack[-1], stack[-step.arg]
-
-
-@opcode("RAISE_VARARGS")
-def _raise_varargs(s: Stack, step: Step, frame: Any) -> None:
-    s.pop(step.arg)
 
 
 @opcode("GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH END_ASYNC_FOR")

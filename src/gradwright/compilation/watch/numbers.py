@@ -24,8 +24,8 @@ _PUTS = frozenset({"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MA
 _LOOKS = ("JUMP_IF", "GET_LEN", "MATCH")
 
 
-class Used(Exception):  # noqa: N818 - no error: the next run is traced otherwise
-    """Code does something else with a number than to return it."""
+class Again(Exception):  # noqa: N818 - no error: this run is made again eagerly, and the next one traced otherwise
+    """A traced run has come upon something of which it should have known before."""
 
 
 class Number:
@@ -113,11 +113,11 @@ class Numbers:
         return None
 
     def use(self, *numbers: Number) -> None:
-        """Code goes by numbers. Raises `Used` where one of them is but stood for."""
+        """Code goes by numbers. Raises `Again` where one of them is but stood for."""
         self.caught = True
         self.used.update(number.place for number in numbers)
         if any(number.stands for number in numbers):
-            raise Used
+            raise Again
 
     @property
     def stand(self) -> bool:
@@ -130,13 +130,13 @@ class Numbers:
             self.used.update(number.place for number in self.given)
 
     def close(self) -> None:
-        """Code may see all its variables: from now on it is given the numbers. Raises `Used` if it has some."""
+        """Code may see all its variables: from now on it is given the numbers. Raises `Again` if it has some."""
         self.is_on = False
         if self.given:
             self.use(*self.given)
 
     def follow(self, name: str, arg: int, stack: list[Any], step: Callable[[], None]) -> None:
-        """Follow an instruction, which ``step`` does on a stack. Raises `Used`."""
+        """Follow an instruction, which ``step`` does on a stack. Raises `Again`."""
         self._asking = None
         if not self.given:
             step()
@@ -154,6 +154,6 @@ class Numbers:
             stack[-1 if name.startswith("BUILD") else -arg] = number
 
     def returned(self, value: Any, is_seen: bool) -> None:
-        """Code returns a value; whether that is known to be where the calling code is followed. Raises `Used`."""
+        """Code returns a value; whether that is known to be where the calling code is followed. Raises `Again`."""
         if self.given and not is_seen and (number := self.of(value)) is not None:
             self.use(number)

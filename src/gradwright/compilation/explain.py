@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from gradwright.base.pages.shown import Shown
 from gradwright.compilation.entry import Entry
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, INPUT, Node, Program
-from gradwright.compilation.trace.drawing import Draw
-from gradwright.compilation.trace.host import Backward, Forward
+from gradwright.compilation.trace.host import Backward, Draw, Forward
 from gradwright.compilation.watch.guards import IS
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place

@@ -1,1 +1,0 @@
-"""What compiled functions tell of themselves."""
