@@ -200,7 +200,7 @@ def test_extreme_factors_stay_apart() -> None:
 
 
 @given(seed=st.integers(0, 2**32), long=st.sampled_from([False] * 4 + [True]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples * 150 // 100, deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_exactly_simplified_programs_give_the_same_bits(seed: int, long: bool) -> None:
     made = Making(seed, long=long, outside=bool(seed % 2))
@@ -213,7 +213,7 @@ def test_exactly_simplified_programs_give_the_same_bits(seed: int, long: bool) -
 
 
 @given(seed=st.integers(0, 2**32), long=st.sampled_from([False] * 4 + [True]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples * 150 // 100, deadline=None)
 def test_simplified_programs_give_the_same_numbers(seed: int, long: bool) -> None:
     made = Making(seed, special=False, long=long, outside=bool(seed % 2))
     first, second = made.inputs(), made.inputs()
@@ -224,7 +224,7 @@ def test_simplified_programs_give_the_same_numbers(seed: int, long: bool) -> Non
 
 
 @given(seed=st.integers(0, 2**32), name=st.sampled_from(passes()))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples * 150 // 100, deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_each_pass_alone_keeps_bits(seed: int, name: str) -> None:
     made = Making(seed)

@@ -11,7 +11,7 @@ import pytest
 from tests.engine.random_programs.compiled import difference
 from tests.engine.test_random_programs_at_once import drawn
 
-COUNT = 2 * int(os.environ.get("SOAK", "100")) // 5
+COUNT = 2 * int(os.environ.get("SOAK", "100" if os.environ.get("CI") else "50")) // 5
 PIECE = min(COUNT, 500)
 PIECES = COUNT // PIECE
 PROGRAMS = drawn(COUNT)

@@ -21,7 +21,7 @@ from gradwright.nn import functional as F
 from gradwright.nn.utils import clip_grad_norm_, clip_grad_value_, parametrizations
 from gradwright.optim.lr_scheduler import StepLR
 
-COUNT = max(10, int(os.environ.get("SOAK", "1000")) // 100)
+COUNT = max(5, int(os.environ.get("SOAK", "1000" if os.environ.get("CI") else "500")) // 100)
 WIDTH, CLASSES, STEPS = 4, 3, 9
 
 

@@ -71,7 +71,7 @@ def test_every_operation(name: str) -> None:
 
 
 @given(seed=st.integers(0, 2**32), long=st.sampled_from([False] * 4 + [True]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples * 150 // 100, deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_exact_random_programs(seed: int, long: bool) -> None:
     made = Making(seed, long=long, outside=bool(seed % 2))
@@ -79,14 +79,14 @@ def test_exact_random_programs(seed: int, long: bool) -> None:
 
 
 @given(seed=st.integers(0, 2**32), long=st.sampled_from([False] * 4 + [True]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples * 150 // 100, deadline=None)
 def test_random_programs(seed: int, long: bool) -> None:
     made = Making(seed, special=False, long=long, outside=bool(seed % 2))
     compare(made.program, made.inputs, False, close)
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=settings.default.max_examples * 50 // 100, deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_without_the_traced_values(seed: int) -> None:
     made = Making(seed, outside=bool(seed % 2))
