@@ -9,11 +9,11 @@ Prints its verdict and the parameters found beside the true ones; draws the loss
 """
 
 import numpy as np
-from gradwright.check import samples
 from scipy.integrate import solve_ivp
 
 import gradwright as gw
 from gradwright.autograd.function import Function, once_differentiable
+from gradwright.check import samples
 from workbench import draw, options, progress, verify
 
 PRECISION = {"method": "DOP853", "rtol": 1e-10, "atol": 1e-10}

@@ -5,9 +5,9 @@ program for PyTorch, and right there, too.
 """
 
 import numpy as np
-from gradwright.check import samples
 
 import gradwright as gw
+from gradwright.check import samples
 
 Function = gw.autograd.Function
 once_differentiable = gw.autograd.function.once_differentiable

@@ -9,11 +9,12 @@ import math
 from contextlib import contextmanager
 from pathlib import Path
 
-from gradwright.check import check
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from gradwright.check import check
 
 INK, GRID, COLOURS = "#30343b", "#e3e5e8", ["#2a6fbb", "#d1741f", "#8a8f98"]
 

@@ -5,9 +5,9 @@ of the import below this is a program for PyTorch, and most of it is wrong there
 """
 
 import numpy as np
-from gradwright.check import samples
 
 import gradwright as gw
+from gradwright.check import samples
 
 Function = gw.autograd.Function
 once_differentiable = gw.autograd.function.once_differentiable

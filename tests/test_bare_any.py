@@ -18,9 +18,9 @@ SOURCE = Path(gradwright.__file__).parents[1]
 
 REASONS = {
     "what stands for a name of PyTorch's surroundings takes what PyTorch's takes, and leaves it unread":
-        "around.amp. around.compiler. around.cuda_amp. around.jit. around.library. "
-        "around.overrides.handle_torch_function "
-        "around.types.Storage while_loop wait sym_ set_autocast_dtype set_default_tensor_type "
+        "pytorch.amp. pytorch.compiler. pytorch.cuda_amp. pytorch.jit. pytorch.library. "
+        "pytorch.overrides.handle_torch_function "
+        "pytorch.types.Storage while_loop wait sym_ set_autocast_dtype set_default_tensor_type "
         "cuda.get_device_properties distributions.constraints. nn.SyncBatchNorm nn.DataParallel "
         "nn.parallel.data_parallel autograd.Variable TypedStorage UntypedStorage "
         "utils.checkpoint.create_selective_checkpoint_contexts",
@@ -30,15 +30,15 @@ REASONS = {
         "tensor as_tensor asarray Tensor.new_tensor from_dlpack frombuffer xp.asarray testing.assert_allclose "
         "sparse_coo_tensor",
     "nested data of the user's":
-        "load around.fx. distributed. utils.data.default_ utils.data.dataset. nn.ParameterDict",
+        "load pytorch.fx. distributed. utils.data.default_ utils.data.dataset. nn.ParameterDict",
     "containers of tensors to any depth, as the user's function takes and returns them":
         "func. vmap autograd.functional.jacobian "
         "utils.checkpoint.checkpoint_sequential autograd.why_none viz.explore viz.plot_jacobian",
     "a function, a Function, an operation, or a compiled step":
-        "autograd.diagnosis.Examination custom_op autograd.custom.CustomOp",
+        "verify.diagnosis.Examination check.battery.examine custom_op",
     "the record's fields hold tensors, arrays or numbers, as the examined function has them; users read them":
-        "autograd.Diagnosis autograd.diagnosis.Block autograd.anomaly.Range "
-        "autograd.forward_ad.UnpackedDualTensor autograd.graph.GradientEdge autograd.hooks.RemovableHandle "
+        "autograd.Diagnosis verify.diagnosis.Block "
+        "autograd.forward_ad.UnpackedDualTensor autograd.graph.GradientEdge "
         "check.audit.Audit profiler.Event nn.utils.rnn.PackedSequence",
     "of a library that may be missing: Matplotlib, graphviz, setuptools, a module built from C++":
         "viz.make_dot viz.plot_ utils.cpp_extension.",
@@ -47,7 +47,7 @@ REASONS = {
     "a list of parts, a class or its name":
         "nn.utils.prune. nn.LinearCrossEntropyLoss nn.functional.linear_cross_entropy",
     "the module is hidden behind its function of the same name":
-        "nn.utils.spectral_norm. nn.utils.weight_norm. autograd.strict.is_strict",
+        "nn.utils.spectral_norm. nn.utils.weight_norm.",
 }  # fmt: skip
 """By what is said: names, or, with a dot or an underscore at the end, how names begin."""
 

@@ -9,9 +9,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from gradwright.op import Rule, table
 
 import gradwright
+from gradwright.op import Rule, table
 
 pytest.importorskip("torch", reason="the oracle is PyTorch, which is not installed")
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import gradwright
+from gradwright.base.paths import PUBLIC_NAMES
 from gradwright.pytorch import known, served
 
 OWN = ("check", "optim", "testing", "verify", "viz")
@@ -70,7 +71,10 @@ def doors() -> tuple[str, ...]:
     for room in (*rooms, *OWN):
         found |= {path for path in _below(f"gradwright.{room}") if hasattr(importlib.import_module(path), "__all__")}
         found.add(f"gradwright.{room}")
-    return tuple(sorted(found, key=lambda path: (path.count("."), "around" in path, path)))
+    found |= {path for path in PUBLIC_NAMES.values() if path.count(".") > 1}
+    places = (*PUBLIC_NAMES, "gradwright.nn.modules.")  # what they offer has a shorter path
+    found = {path for path in found if not path.startswith(places) or path in served.ELSEWHERE.values()}
+    return tuple(sorted(found, key=lambda path: (path.count("."), "pytorch" in path, path)))
 
 
 def _below(path: str) -> Iterator[str]:

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gradwright.op import Op
-
 from docs.generator.names import Name
+from gradwright.op import Op
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "gradwright"

@@ -7,12 +7,12 @@ from typing import Any
 import array_api_strict
 import numpy as np
 import pytest
-from gradwright.errors import LinAlgError
 
 from gradwright.backends import to_host
 from gradwright.backends.generic_linalg import Linalg, hermitian
 from gradwright.backends.numpy import namespace as numpy
 from gradwright.backends.strict import namespace as strict
+from gradwright.errors import LinAlgError
 
 KINDS = ["float32", "float64", "complex64", "complex128"]
 CALLS = {

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.errors import LinAlgError
 
 from gradwright.backends import linalg as b
 from gradwright.backends import strict
+from gradwright.errors import LinAlgError
 
 
 def numbers(*shape: int, kind: str = "f") -> Any:

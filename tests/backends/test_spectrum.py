@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning, LinAlgError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwright.backends import spectrum
+from gradwright.errors import GradientWarning, LinAlgError
 
 
 def with_values(values: Any, seed: int, dtype: Any) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
 import gradwright as gw
 from gradwright.compilation.node import Departed, Interpreted
 from gradwright.compilation.trace.traced import traced
+from gradwright.op import table
 
 pytest.importorskip("jax", reason="XLA's programs need it: pip install jax")
 from gradwright.compilation.by_xla import Xla

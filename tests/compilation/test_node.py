@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
 from gradwright.compilation.node import (
     CONSTANT,
@@ -22,6 +21,7 @@ from gradwright.compilation.node import (
     same,
 )
 from gradwright.compilation.trace.traced import Notes, space, traced
+from gradwright.op import table
 from tests.compilation.checks import sample_arrays
 
 X = Node(INPUT, (), {}, np.ones((2, 3)))

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.op import op, table
 
 import gradwright as gw
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.general import general
+from gradwright.op import op, table
 from gradwright.ops import arithmetic, elementary, shape
 from gradwright.testing import assert_close, draw
 

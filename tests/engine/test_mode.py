@@ -3,12 +3,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from gradwright.op import Op
 
 import gradwright as gw
 from gradwright.engine.general import general
 from gradwright.engine.mode import PLAIN, UNRECORDED, Mode, now, recording, resumed, switch
 from gradwright.engine.watch import Watch
+from gradwright.op import Op
 
 
 @pytest.fixture(autouse=True)

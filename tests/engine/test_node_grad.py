@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gradwright as gw
 import gradwright.backends.strict
+from gradwright.errors import GradientWarning
 
 _SHAPE = (2, 2)
 _G = np.arange(1.0, 5.0).reshape(_SHAPE)

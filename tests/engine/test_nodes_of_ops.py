@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from gradwright.op import Op
 
 import gradwright
 from gradwright import op
 from gradwright.engine.base import wrap
 from gradwright.engine.nodes_of_ops import build, source
+from gradwright.op import Op
 from gradwright.ops import arithmetic
 
 

@@ -10,15 +10,15 @@ import itertools
 import re
 import warnings
 
-import gradwright.signal.windows
 import numpy as np
 import pytest
-from gradwright.errors import StrictError
 
 import gradwright as gw
 import gradwright.nn.functional as F
+import gradwright.signal.windows
 from gradwright.backends.devices import device
 from gradwright.engine.base import TensorBase
+from gradwright.errors import StrictError
 
 HOMES = {"gradwright": gw, "functional": F, "special": gw.special, "linalg": gw.linalg, "fft": gw.fft,
          "windows": gw.signal.windows}  # fmt: skip

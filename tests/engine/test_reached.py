@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.op import op
 
 import gradwright as gw
 from gradwright.engine.reached import Reached
+from gradwright.op import op
 
 ASKED: list[Any] = []
 

@@ -4,10 +4,10 @@ import threading
 import warnings
 
 import pytest
-from gradwright.errors import GradientWarning
 
 import gradwright as gw
 from gradwright.engine.strict import is_strict, strict, warn
+from gradwright.errors import GradientWarning
 
 
 def test_a_context_manager():

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.op import KINDS, A, Op, Sample, table
 
 import gradwright
 from gradwright import op, xp
 from gradwright.engine.apply import direct
+from gradwright.op import KINDS, A, Op, Sample, table
 from gradwright.transform.taylor import jet
 from gradwright.verify.testing import check_derivatives, check_passes, draw
 

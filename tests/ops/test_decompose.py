@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning, LinAlgError, StrictError
-from gradwright.op import Op, Sample
 
 import gradwright
 from gradwright.backends import namespace, strict
+from gradwright.errors import GradientWarning, LinAlgError, StrictError
+from gradwright.op import Op, Sample
 from gradwright.ops import decompose as d
 from gradwright.verify.testing import check_derivatives, check_portable
 

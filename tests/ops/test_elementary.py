@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
+from gradwright.op import table
 from gradwright.ops import elementary as e
 
 VALUES = {  # at 0.5, by Python's own mathematics

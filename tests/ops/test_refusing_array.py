@@ -11,13 +11,13 @@ from typing import Any
 import array_api_strict
 import numpy as np
 import pytest
-from gradwright.op import Op, Sample, table
 
 from gradwright import backends
 from gradwright.backends import strict
 from gradwright.backends.generic import Extended
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
+from gradwright.op import Op, Sample, table
 from gradwright.ops import decompose
 from gradwright.verify.testing import draw
 from gradwright.verify.testing.derivatives import leaf

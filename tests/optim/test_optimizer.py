@@ -11,9 +11,9 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning
 
 import gradwright as gw
+from gradwright.errors import GradientWarning
 
 
 @pytest.fixture(params=["gradwright", "torch"])

@@ -55,7 +55,7 @@ def test_tensors_are_of_pytorchs_modules(hook):
     with pytest.raises(TypeError, match="must be tuple of Tensors, not Tensor"):
         torch.cat(x)
     torch_names.uninstall()
-    assert gradwright.Tensor.__module__ == "gradwright.tensor"
+    assert gradwright.Tensor.__module__ == "gradwright.face.tensor"
     assert gradwright.nn.Parameter.__module__ == "gradwright.nn.parameter"
 
 

@@ -8,8 +8,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from gradwright.errors import FileError
 
+from gradwright.errors import FileError
 from gradwright.serialization import container
 
 GOOD = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}

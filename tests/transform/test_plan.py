@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from gradwright.op import Rule, table
 
 import gradwright as gw
+from gradwright.op import Rule, table
 from gradwright.transform import plan as plans
 from gradwright.transform.tangent import pushed
 

@@ -6,10 +6,10 @@ from math import factorial
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
 import gradwright as gw
 from gradwright.engine.base import wrap
+from gradwright.op import table
 from gradwright.transform.forward import jvp
 from gradwright.transform.taylor import jet
 from gradwright.verify.testing.samples import draw

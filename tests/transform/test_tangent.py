@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
+from gradwright.op import table
 from gradwright.transform.tangent import Tangents
 from gradwright.verify.testing.derivatives import leaf
 from gradwright.verify.testing.samples import draw

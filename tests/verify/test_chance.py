@@ -6,9 +6,9 @@ import os
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
 import gradwright as gw
+from gradwright.op import table
 from gradwright.verify import sampled
 from gradwright.verify.chance import Sampled
 from gradwright.verify.testing import draw

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
+from gradwright.op import table
 from gradwright.verify import score
 from gradwright.verify.testing import draw
 

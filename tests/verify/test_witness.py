@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from gradwright.op import op, table
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gradwright as gw
 from gradwright.autograd import Function, custom_op
+from gradwright.op import op, table
 from gradwright.verify import second_witness
 from gradwright.verify.testing import draw
 

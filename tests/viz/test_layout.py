@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.errors import LayoutError
 
+from gradwright.errors import LayoutError
 from gradwright.viz import layout
 from gradwright.viz.layout import layered, spread
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gradwright.errors import LayoutError
 from hypothesis import example, given
 
 import gradwright as gw
 from gradwright import viz
+from gradwright.errors import LayoutError
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Saved, Stats, forms
 from tests.viz.nasty import named, names
 

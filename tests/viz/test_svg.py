@@ -10,11 +10,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from gradwright.errors import LayoutError
 from hypothesis import given, settings
 
 import gradwright as gw
 from gradwright import nn, viz
+from gradwright.errors import LayoutError
 from gradwright.viz.labels import line
 from gradwright.viz.records import Edge, Graph, GraphNode
 from gradwright.viz.svg import MOST, svg

@@ -6,12 +6,12 @@ import sys
 from typing import Any
 
 import pytest
-from gradwright.op import op
 
 import gradwright as gw
 from gradwright import viz
 from gradwright.autograd import Function
 from gradwright.function.contract.surrogate import surrogate
+from gradwright.op import op
 from gradwright.viz.records import Edge, Graph
 from gradwright.viz.walk import alone
 

@@ -129,6 +129,10 @@ class MisfitGradient(GradientWarning):
         self.argument, self.got, self.expected, self.mend = argument, got, expected, mend
 
 
+for _error in [value for value in globals().values() if isinstance(value, type) and value.__module__ == __name__]:
+    _error.__module__ = "gradwright.errors"  # the path that users catch it by, in tracebacks as well
+
+
 def size(shape: tuple[int, ...]) -> str:
     """A shape as messages print it: ``[2, 3]``."""
     return f"[{', '.join(map(str, shape))}]"

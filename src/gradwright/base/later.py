@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from gradwright.base.paths import PUBLIC
+from gradwright.base.paths import PUBLIC, PUBLIC_NAMES
 
 _Functions = tuple[Callable[[str], Any], Callable[[], list[str]]]
 
@@ -29,7 +29,7 @@ def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> 
     AttributeError of any other name has the nearest.
     """
     here, homes = sys.modules[module], names or {}
-    scope = vars(here)
+    scope, module = vars(here), PUBLIC_NAMES.get(module, module)
 
     def find(name: str) -> Any:
         path = f"{module}.{name}"

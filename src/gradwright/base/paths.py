@@ -64,6 +64,8 @@ MERGED = {
     "gradwright.utils.checkpoint": ["old_checkpoint"],
     "gradwright.utils.data.dataset": ["collate"],
     "gradwright.distributed.session": ["sampling", "saving"],
+    "gradwright.verify.diagnosis.records": ["report"],
+    "gradwright.verify.proof.series": ["library"],
 }
 """Modules that hold what modules beside them held, by the names of those."""
 
@@ -114,6 +116,10 @@ MOVED |= {f"gradwright.face.{name}": f"gradwright.face.functions.{name}" for nam
     "scatter", "sets", "shape", "special", "statistics", "views", "windows",
 )}  # fmt: skip
 """Private paths of 0.2: importing one raises ImportError with the new place. These rows go after the next release."""
+
+
+PUBLIC_NAMES = {place: path for path, place in PUBLIC.items() if not path.startswith("gradwright.autograd.")}
+"""The public paths of modules, by where they lie: what messages call them."""
 
 
 def _at(name: str, table: dict[str, str]) -> str | None:

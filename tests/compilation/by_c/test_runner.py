@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.errors import LinAlgError
-from gradwright.op import table
 
 from gradwright.compilation.by_c import runner as module
 from gradwright.compilation.by_c.runner import C
 from gradwright.compilation.node import HOST, Departed, Interpreted
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced
+from gradwright.errors import LinAlgError
+from gradwright.op import table
 from tests.compilation.checks import sample_arrays
 from tests.compilation.random_programs import Making, bits, close
 

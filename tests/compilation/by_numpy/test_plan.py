@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.errors import LinAlgError
-from gradwright.op import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +15,8 @@ import gradwright as gw
 from gradwright.compilation.by_numpy.plan import Plan
 from gradwright.compilation.node import HOST, Departed, Interpreted, Program
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced
+from gradwright.errors import LinAlgError
+from gradwright.op import table
 from tests.compilation.checks import sample_arrays
 from tests.compilation.random_programs import Making, bits, close
 

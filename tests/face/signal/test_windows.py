@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.signal import windows
 
 import gradwright
+from gradwright.signal import windows
 
 CASES: list[Any] = [
     ("bartlett", {}), ("blackman", {}), ("cosine", {}), ("exponential", {}), ("exponential", {"tau": 2.5}),

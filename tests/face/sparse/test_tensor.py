@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.sparse import SparseTensor
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse as ss
 
 import gradwright as gw
+from gradwright.sparse import SparseTensor
 
 AT = [[0, 1, 1, 0, 1], [2, 0, 2, 2, 1]]
 VALUES = [3.0, 4.0, 5.0, -1.0, 0.5]

@@ -8,10 +8,10 @@ from typing import Any
 import array_api_compat
 import array_api_strict as strict
 import pytest
-from gradwright.op import table
 
 import gradwright
 from gradwright import backends, xp
+from gradwright.op import table
 
 EXTENSIONS = {"": (xp, strict), "linalg": (xp.linalg, strict.linalg), "fft": (xp.fft, strict.fft)}
 OWN = {"ArrayAPIStrictFlags", "Device", "ModuleType"}

@@ -5,11 +5,11 @@ from math import isfinite
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning
 
 import gradwright as gw
 from gradwright.autograd import Function, grad
 from gradwright.engine.strict import strict
+from gradwright.errors import GradientWarning
 from tests.functions import leaf
 
 LIMIT = 100.0

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning
 
 import gradwright as gw
 from gradwright.autograd import Function, grad, gradcheck
 from gradwright.engine.strict import strict
+from gradwright.errors import GradientWarning
 from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.contract.surrogate import surrogate
 from tests.functions import functions, leaf

@@ -4,11 +4,11 @@ import re
 import types
 
 import pytest
-from gradwright.errors import CapturedTensor, GradientWarning
 
 import gradwright as gw
 from gradwright.autograd import grad
 from gradwright.engine.strict import strict
+from gradwright.errors import CapturedTensor, GradientWarning
 from tests.functions import unnamed
 
 OUTSIDE = gw.ones(2, requires_grad=True)

@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from gradwright.errors import GradientWarning
 
 import gradwright as gw
 from gradwright.autograd import grad
 from gradwright.engine.strict import strict
+from gradwright.errors import GradientWarning
 from tests.functions import unnamed
 
 

@@ -6,11 +6,11 @@ import weakref
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning
 
 import gradwright as gw
 from gradwright.autograd import grad, gradgradcheck
 from gradwright.engine.strict import strict
+from gradwright.errors import GradientWarning
 from gradwright.function.watched.outside_ctx import of
 from tests.functions import Function, leaf, unnamed
 

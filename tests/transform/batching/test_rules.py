@@ -8,11 +8,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from gradwright.op import table
 
 import gradwright as gw
 from gradwright import vmap
 from gradwright.engine.base import wrap
+from gradwright.op import table
 from gradwright.verify.testing.samples import draw
 
 REFUSED = {"nonzero", "unique", "runs", "repeated"}

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.errors import CutError
 
 import gradwright as gw
 from gradwright.autograd import grad, gradcheck, gradgradcheck
+from gradwright.errors import CutError
 from gradwright.utils.cpp_extension import bind, include_paths, load_inline
 from gradwright.utils.cpp_extension.bind import truncated
 from gradwright.verify.check.discover import subjects

@@ -1,6 +1,7 @@
 """Bad input: each is reported as what it is, and the others are still checked."""
 
 import pytest
+
 from gradwright.check import check
 
 CODE = """

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from gradwright.errors import GradientWarning
 
 import gradwright
+from gradwright.errors import GradientWarning
 from gradwright.verify.diagnosis.case import Case
 from tests.verify.diagnosis.wrong import Scale, Writes, function, t
 

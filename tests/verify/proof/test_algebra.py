@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gradwright.errors import NotProvedError
 
+from gradwright.errors import NotProvedError
 from gradwright.verify.proof import algebra
 from gradwright.verify.proof.balls import Balls, balls, entries_of
 from gradwright.verify.proof.series import working

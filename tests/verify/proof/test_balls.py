@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gradwright.errors import NotProvedError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradwright.errors import NotProvedError
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import (
     Balls,

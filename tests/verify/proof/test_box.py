@@ -6,11 +6,11 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from gradwright.op import op
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gradwright as gw
+from gradwright.op import op
 from gradwright.verify import prove_on
 from gradwright.verify.proof.box import lines, units
 from gradwright.verify.proof.point import DISPROVED, NOT_PROVED, PROVED

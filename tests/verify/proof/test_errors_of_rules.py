@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from gradwright.errors import NotProvedError
 
 import gradwright as gw
+from gradwright.errors import NotProvedError
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import balls
 from gradwright.verify.proof.errors_of_rules import compared

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.special
-from gradwright.errors import NotProvedError
 
+from gradwright.errors import NotProvedError
 from gradwright.verify.proof import functions, shapes
 from gradwright.verify.proof.balls import Truths, balls, conditions
 from gradwright.verify.proof.series import working

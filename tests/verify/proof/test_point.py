@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gradwright.op import op, table
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gradwright as gw
 from gradwright.autograd import Function
+from gradwright.op import op, table
 from gradwright.verify import prove
 from gradwright.verify.proof.point import DISPROVED, NOT_PROVED, PROVED, Proof
 from gradwright.verify.testing import draw

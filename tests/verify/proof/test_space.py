@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gradwright.errors import NotProvedError
-from gradwright.op import table
 
 from gradwright import backends
+from gradwright.errors import NotProvedError
+from gradwright.op import table
 from gradwright.verify.proof.balls import Truths, balls
 from gradwright.verify.proof.series import working
 from gradwright.verify.proof.space import space

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from gradwright.errors import NotProvedError
-from gradwright.op import table
 
 import gradwright as gw
 from gradwright.autograd import Function
+from gradwright.errors import NotProvedError
+from gradwright.op import table
 from gradwright.verify import stability
 
 

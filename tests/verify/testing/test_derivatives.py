@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradwright.op import A, Op, Rule, Sample, op, table
 
 import gradwright
 from gradwright import backends
 from gradwright.backends import strict
+from gradwright.op import A, Op, Rule, Sample, op, table
 from gradwright.verify.testing import check_derivatives, check_passes, check_portable
 
 NUMPY = backends.namespace(np.zeros(()))

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gradwright.op import A, Sample
 
+from gradwright.op import A, Sample
 from gradwright.verify.testing import draw
 
 

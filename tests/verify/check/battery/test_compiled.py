@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+
 from gradwright.check import Outcome, check
 
 CASES = {

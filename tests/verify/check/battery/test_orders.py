@@ -1,9 +1,9 @@
 """Diagnoses as findings."""
 
 import numpy as np
-from gradwright.op import A, Sample, op
 
 import gradwright as gw
+from gradwright.op import A, Sample, op
 from gradwright.verify.check.battery.orders import first_order, second_order, witness
 from tests.verify.check.functions import Double, Halved, Product, trial, x
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gradwright.check import Outcome, check
-from gradwright.op import A, Sample, op
 
 import gradwright as gw
+from gradwright.check import Outcome, check
+from gradwright.op import A, Sample, op
 from gradwright.verify.check.battery.run import AFTER, ASKED, CHECKS, examine
 from gradwright.verify.check.discover import subject_of
 

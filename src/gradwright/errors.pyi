@@ -1,0 +1,2 @@
+# For type checkers: this path leads to gradwright/base/errors (base/paths.py).
+from gradwright.base.errors import *

@@ -1,0 +1,2 @@
+# For type checkers: this path leads to gradwright/ops/declare (base/paths.py).
+from gradwright.ops.declare import *

@@ -1,0 +1,2 @@
+# For type checkers: this path leads to gradwright/face/random (base/paths.py).
+from gradwright.face.random import *

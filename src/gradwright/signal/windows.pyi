@@ -1,0 +1,2 @@
+# For type checkers: this path leads to gradwright/face/signal/windows (base/paths.py).
+from gradwright.face.signal.windows import *
