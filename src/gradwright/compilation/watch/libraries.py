@@ -14,7 +14,7 @@ import os
 import sys
 import sysconfig
 import types
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,13 @@ def _whose(name: str) -> str:
 def is_ours(code: CodeType) -> bool:
     """Whether it is gradwright's code, observed or not."""
     return code.co_filename.startswith(HOME) or code.co_filename == ASKING
+
+
+def is_tuple_of_ours(frame: FrameType) -> bool:
+    """Whether gradwright makes a named tuple: its constructor is text of the standard library, without a file."""
+    above, module = frame.f_back, frame.f_globals.get("__name__", "")
+    made = frame.f_code.co_filename == "<string>" and module.startswith("namedtuple_")
+    return made and above is not None and whose(above.f_code) == OWN
 
 
 def root(value: Any) -> str:

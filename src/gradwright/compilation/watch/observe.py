@@ -21,7 +21,7 @@ from gradwright.compilation.watch.calls import Calls
 from gradwright.compilation.watch.effects import UNSEEN, Effects, frozen
 from gradwright.compilation.watch.guards import ATTRIBUTE, EQUAL, FAULTS, ITEM, LENGTH, Guard, Source, is_atom
 from gradwright.compilation.watch.instructions import OPCODES
-from gradwright.compilation.watch.libraries import OBSERVED, OWN, STANDARD, is_ours, whose
+from gradwright.compilation.watch.libraries import OBSERVED, OWN, STANDARD, is_ours, is_tuple_of_ours, whose
 from gradwright.compilation.watch.numbers import Numbers
 from gradwright.compilation.watch.reads import BUFFERS, BYTES, Reads, UnreadError
 from gradwright.compilation.watch.stack import LostError, Stack
@@ -202,7 +202,7 @@ class _Observer:
         """The trace function of a frame."""
         code = frame.f_code
         parent = self.frames.get(frame.f_back)
-        kind = whose(code)
+        kind = OWN if is_tuple_of_ours(frame) else whose(code)
         if code.co_filename == _IMPORT and code.co_name == "_find_and_load":
             self.importing = True
             frame.f_trace_lines = False
