@@ -386,8 +386,11 @@ def promote(x: Any, level: Level) -> None:
 def reread(x: Any) -> bool:
     """Let a view show what its base shows now, if that has come to a level or left one; returns whether it has."""
     view = x._view
-    left = isinstance(x.array, LevelArray) and not x.array.level.alive
-    if view is None or not (left or isinstance(view.base.array, LevelArray)):
+    if view is None:
         return False
-    x.array = backends.steps.read(wrap(view.base.array), view.steps).array
+    now, before = view.base.array, x.array
+    left = isinstance(before, LevelArray) and not before.level.alive
+    if not left and (not isinstance(now, LevelArray) or getattr(before, "level", None) is now.level):
+        return False
+    x.array = backends.steps.read(wrap(now), view.steps).array
     return True

@@ -98,7 +98,7 @@ def refresh(x: Any, always: bool = False) -> bool:
     if view.version == x._counter[0] and (node is not None or view._base._node is None):
         return False
     base = view.base
-    moved = base.array.__class__ is not x.array.__class__ and reread(x)
+    moved = (base.array.__class__ is not ndarray or x.array.__class__ is not ndarray) and reread(x)
     if (base._node is None and (node is None or type(node) is AccumulateGrad)) or base._node is node:
         if node is None:
             view.version = x._counter[0]
@@ -121,6 +121,16 @@ def refresh(x: Any, always: bool = False) -> bool:
     _rehang(x, shown._node)
     view.version = view.seen = x._counter[0]
     return moved
+
+
+def catch_up(x: Any) -> None:
+    """Let the array of a view be what its base shows now; its history is read when it is recorded.
+
+    For functions that look at the array of an argument before it comes to an operation.
+    """
+    view = x._view
+    if view is not None and view.version != x._counter[0]:
+        reread(x)
 
 
 def requires_grad(x: Any) -> bool:
@@ -302,6 +312,8 @@ def assign_all(pairs: list[tuple[Any, TensorBase]], *more: Call) -> None:
 def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, Any]:
     """Whose history changes when ``out`` is written into ``x``, and to which; RuntimeError if that may not be."""
     node = out._node
+    if x._view is not None:
+        catch_up(x)
     if isinstance(x.array, LevelArray):
         settle(x)
     if isinstance(out.array, LevelArray) and (level := further_inside(out, x)) is not None:
@@ -364,6 +376,8 @@ def rebased(base: Any, steps: tuple[Any, ...], out: TensorBase) -> Any:
 
 def alias_of(t: Any) -> Any:
     """A tensor over the same memory without history, whose writes count as writes to ``t``: `detach`."""
+    if t._view is not None:
+        catch_up(t)
     aside = t._counter[0] is UNTRACKED and not is_inference_mode_enabled()
     if isinstance(t.array, LevelArray):
         return wrap(t.array.detached(), None, t._counter)

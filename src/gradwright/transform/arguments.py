@@ -64,10 +64,16 @@ def chosen(args: Sequence[Any], argnums: Any) -> tuple[int, ...]:
 
 
 def settled(tree: Any) -> Any:
-    """What a function has returned; transforms inside of it have ended, and of their tensors that is left."""
+    """What a function has returned, with the histories and values that it has now.
+
+    Transforms inside of it have ended, and of their tensors that is left; what a view showed may have been written to.
+    """
     for t in flatten(tree)[0]:
-        if isinstance(t, TensorBase) and isinstance(t.array, LevelArray):
-            settle(t)
+        if isinstance(t, TensorBase):
+            if isinstance(t.array, LevelArray):
+                settle(t)
+            if t._view is not None:
+                refresh(t)
     return tree
 
 

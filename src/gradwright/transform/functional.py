@@ -16,6 +16,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import inference_mode
 from gradwright.engine.levels import LevelArray
 from gradwright.ops.shape import alias, permute_dims, reshape, stack
+from gradwright.transform.arguments import settled
 from gradwright.transform.batch import batched_grad
 from gradwright.transform.jacobians import bases
 from gradwright.transform.transpose import gradients, zeros
@@ -377,7 +378,7 @@ def cut(t: Any) -> Any:
 
 def outputs_of(func: Callable[..., Any], xs: Sequence[Any], name: str, strict: bool) -> tuple[bool, tuple[Any, ...]]:
     """Whether a function returns a tuple, and a tuple of its outputs."""
-    many, outs = tensors_of(func(*xs), "outputs of the user-provided function", name)
+    many, outs = tensors_of(settled(func(*xs)), "outputs of the user-provided function", name)
     check(outs, "outputs", strict)
     return many, outs
 

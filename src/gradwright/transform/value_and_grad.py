@@ -17,6 +17,7 @@ from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.mode import inside, resumed
 from gradwright.engine.strict import warn
+from gradwright.transform.arguments import settled
 
 P = ParamSpec("P")
 
@@ -64,7 +65,7 @@ def value_and_grad(f: Callable[P, Any], argnums: int | tuple[int, ...] = 0) -> C
                 raise TypeError(f"value_and_grad: argument {i} of {name} must be passed by position")
             inputs[i] = wrap(_differentiable(args[i], f"value_and_grad: argument {i} of {name}"))
             inputs[i].requires_grad_()
-        out = inside(partial(set_recording, True), resumed, f, *inputs, **kwargs)
+        out = settled(inside(partial(set_recording, True), resumed, f, *inputs, **kwargs))
         if not isinstance(out, TensorBase):
             raise TypeError(f"value_and_grad: {name} must return a Tensor, but returned {kind(out)}: compute with "
                             "gradwright's functions, not on detached values")  # fmt: skip

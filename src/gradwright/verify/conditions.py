@@ -22,6 +22,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.node import Node
 from gradwright.engine.strict import strict
 from gradwright.function.ctx import BackwardNode
+from gradwright.transform.arguments import settled
 from gradwright.verify.numeric.differences import differences, here, replaced
 from gradwright.verify.numeric.draws import draw
 from gradwright.verify.numeric.jacobian import Subject, exchanged, leaf, rounding, tensors
@@ -131,7 +132,7 @@ class Conditions:
         """Whether a derivative here may be the user's: gradwright's own do not ask how arrays lie."""
         outputs = self.subject.outputs
         if (first := getattr(self.subject.func, "first", None)) is not None:  # a gradient hides whose it is
-            outputs = [t for t in tensors(first(*self.subject.inputs)) if t.requires_grad]
+            outputs = [t for t in settled(tensors(first(*self.subject.inputs))) if t.requires_grad]
         return any(map(_of_the_user, walk([o._node for o in outputs])))
 
     def fault(self) -> Fault | None:

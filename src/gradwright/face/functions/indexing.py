@@ -17,7 +17,7 @@ from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, followed
-from gradwright.engine.view import assign, unhooked
+from gradwright.engine.view import assign, catch_up, unhooked
 from gradwright.face.functions.forms import inplace
 from gradwright.face.functions.join import stack
 from gradwright.face.functions.keys import in_range, key_of, located, own_mask, shape_at, winning
@@ -105,6 +105,8 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
         if not isinstance(value, NUMBER):
             raise TypeError(f"{function}: can't assign a {kind(value)} to a tensor")
         value = number_beside(function, value, like)
+    if value._view is not None:
+        catch_up(value)
     shape = value.array.shape
     while len(shape) > len(target) and shape[0] == 1:
         value, shape = value.squeeze(0), shape[1:]

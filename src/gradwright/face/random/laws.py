@@ -81,7 +81,7 @@ def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: Sequence[int] 
     """
     if memory:
         strided_only(normal, memory)
-    parts = [_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
+    parts = [_host(tensor_arg("normal", m).array) if isinstance(m, TensorBase) else m for m in (mean, std)]
     spread = below(parts[1])
     if namespace(spread).any(spread < 0) if is_array(spread) else spread < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(spread)}")
@@ -137,7 +137,7 @@ def drawn_by(method: str, *parameters: Any) -> Any:
 
     It has the dtype and device of the last, and no history.
     """
-    values = getattr(source_of(None), method)(*[_host(p.array) for p in parameters])
+    values = getattr(source_of(None), method)(*[_host(tensor_arg(method, p).array) for p in parameters])
     return _beside(parameters[-1], values)
 
 
@@ -228,7 +228,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     >>> gw.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
     """
-    chances = _chances("bernoulli_", _host(p.array) if isinstance(p, TensorBase) else np.asarray(p))
+    given = _host(tensor_arg("bernoulli_", p).array) if isinstance(p, TensorBase) else np.asarray(p)
+    chances = _chances("bernoulli_", given)
     drawn = _beside(self, source_of(generator).random(self.array.shape) < chances)
     return self.copy_(_drawn("bernoulli_", drawn, *(p,) * isinstance(p, TensorBase)))
 

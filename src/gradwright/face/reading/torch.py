@@ -18,6 +18,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
 from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
+from gradwright.engine.view import catch_up
 from gradwright.face.reading.common import NUMBER, axis_reader, beside, cast, common_dtype, taken
 from gradwright.face.reading.keywords import names_of, unexpected
 from gradwright.ops.declare import Op
@@ -33,6 +34,8 @@ one_dim = axis_reader(
 def tensor_arg(function: str, value: Any, argument: str = "input", position: int = 1) -> Any:
     """``value`` if it is a tensor; TypeError naming function and argument if not."""
     if isinstance(value, TensorBase):
+        if value._view is not None:
+            catch_up(value)
         return value
     raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {no_tensor(value)}")
 

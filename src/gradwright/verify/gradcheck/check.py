@@ -14,6 +14,7 @@ from gradwright.base.errors import CutError, GradcheckError, GradientWarning, St
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
+from gradwright.transform.arguments import settled
 from gradwright.verify.conditions import Conditions, Visit
 from gradwright.verify.diagnosis import diagnose
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
@@ -255,7 +256,7 @@ def _compare_backward(subject: Subject, settings: Settings, visit: Visit, picked
 
 
 def _differentiable(result: Any) -> list[Any]:
-    return [t for t in tensors(result) if t.requires_grad]
+    return [t for t in settled(tensors(result)) if t.requires_grad]
 
 
 def _random_like(out: Any, non_contiguous: bool) -> Any:

@@ -23,6 +23,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.function.contract.containers import paths, put_together, take_apart
+from gradwright.transform.arguments import settled
 
 Matrix = np.ndarray[Any, Any]
 Rows = Sequence[int] | Matrix
@@ -65,7 +66,7 @@ class Subject:
     def run(self) -> None:
         """Call the function anew: ``outputs`` with a fresh graph."""
         result = self.func(*self.inputs)
-        returned = tensors(result)
+        returned = settled(tensors(result))
         if not returned and not isinstance(result, (tuple, list, dict)):
             raise TypeError(f"expected a function that returns a Tensor or a tuple of them, but got {kind(result)}")
         which = [i for i, t in enumerate(returned) if t.requires_grad]
