@@ -191,7 +191,7 @@ def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
              "filled": filled, "outputs": outputs, "underived": underived, "switched": switched,
-             "Reached": Reached, "unselected": unselected, "current": current}  # fmt: skip
+             "Reached": Reached, "unselected": unselected, "current": current, "op": op}  # fmt: skip
     scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
@@ -245,8 +245,13 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
         lines += [f"    {', '.join(parts + others)}, = {'saved' if tensors else 'self._kept'}"]
     for n in single:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
-        lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
+        if n == "out" and op.remade:
+            lines += [f"    if {n}_counter[0] != {n}_version: {n}, {n}_counter = {_remade(op)}, None"]
+        else:
+            lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
         lines += [f"    {n} = current({n})"] * level
+    if outs and op.remade:
+        lines += [f"    if any([o[1][0] != o[2] for o in out]): out = [(o, [0], 0) for o in {_remade(op)}]"]
     if many:
         unused = f"k != {which[0]} and " if op.multilinear and len(which) == 1 else ""  # by its own derivative
         lines += [f"    for k, one in enumerate({rest}):",
@@ -277,6 +282,11 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
     results += [f"*[{_result(op, rest, False, conjugate)} for i in {which!r}]"] if which else []
     lines += [f"    return ({', '.join(results)},)", ""]
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+
+
+def _remade(op: Op) -> str:
+    """The result computed again from what is saved, as text."""
+    return f"op({', '.join([*op.inputs, *(f'{n}={n}' for n in op.static)])})"
 
 
 def _result(op: Op, name: str, broadcast: bool, conjugate: bool, switch: str | None = None) -> str:

@@ -106,7 +106,7 @@ def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Map
 class Op:
     """An operation. Calling it on plain arrays computes; calling it on Tensors computes and records.
 
-    The fields from ``kind`` to ``reaches`` are what `op` has been told, or has read off the formula.
+    The fields from ``kind`` to ``remade`` are what `op` has been told, or has read off the formula.
     """
 
     name: str
@@ -126,6 +126,7 @@ class Op:
     switch: str | None = None
     direct: bool = False
     reaches: bool = False
+    remade: bool = False
     unview: Callable[..., Any] | None = None
     """``unview(xp, x, value, **static)``: x, of which it is a view, after ``value`` is written to it. Optional."""
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -218,7 +219,7 @@ table: dict[str, Op] = {}
 def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
        several: bool = False, complex: str | None = None, moves: bool = False, selects: bool = False,
        multilinear: bool = False, rows: bool = False, switch: str | None = None, direct: bool = False,
-       reaches: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+       reaches: bool = False, remade: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
     Args:
@@ -241,6 +242,8 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
             formula of ufuncs that names nothing else is as quick by itself.)
         reaches: a view that may show memory which its input does not. Its static argument ``source`` says how the input
             lies in that memory: a shape, strides, where it starts.
+        remade: a derivative that names ``out`` names all inputs and static arguments, too, so that ``out`` is computed
+            again if it was written in place: for where PyTorch saves the inputs.
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
@@ -258,7 +261,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
                   variadic, several, complex, moves or kind == "view", selects, multilinear,
-                  rows or kind in ("reduction", "general"), switch, direct, reaches,
+                  rows or kind in ("reduction", "general"), switch, direct, reaches, remade,
                   defaults={p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made

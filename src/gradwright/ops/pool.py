@@ -90,6 +90,7 @@ unmean_windows.vjp(x=lambda xp, g, lattice, divisor: mean_windows(g, lattice=lat
     node="MaxPoolWithIndicesBackward0",
     samples=[Sample(A(*x.shape, distinct=True), lattice=at) for x, at in _SAMPLES],
     switch="x",
+    remade=True,
 )
 def max_windows(xp, x, *, lattice):
     """The largest entry of each window: (..., *size) -> (..., *count). Of equal ones the first has the slope."""

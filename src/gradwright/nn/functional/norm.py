@@ -26,14 +26,22 @@ if TYPE_CHECKING:
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
 
-_batch = _ops.standardize
-_layer, _group = (_batch.variant(f"Native{kind}NormBackward0") for kind in ("Layer", "Group"))
+_batch, _layer, _group = (
+    {shown: op.variant(f"Native{kind}NormBackward0") for shown, op in (
+        (False, _ops.standardize), (True, _ops.standardize_shown)
+    )}
+    for kind in ("Batch", "Layer", "Group")
+)  # fmt: skip
 _PRECISION = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}
 
 
-def standardized(x: Any, axis: tuple[int, ...], eps: float, op: Any = _batch) -> tuple[Any, Any, Any]:
-    """``x`` with mean 0 and variance 1 over ``axis``, and its mean and variance, these dims kept with length 1."""
-    y, mean, var = apply(op, (x,), {"axis": axis, "eps": eps})
+def standardized(x: Any, axis: tuple[int, ...], eps: float, shown: bool = True, kind: Any = _batch
+                 ) -> tuple[Any, Any, Any]:  # fmt: skip
+    """``x`` with mean 0 and variance 1 over ``axis``, and its mean and variance, these dims kept with length 1.
+
+    ``shown`` says that users get the first as it is, and may write in it.
+    """
+    y, mean, var = apply(kind[shown], (x,), {"axis": axis, "eps": eps})
     return y, mean, var
 
 
@@ -130,12 +138,14 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         shift = -running_mean * scale
         shift = shift if bias is None else shift + bias
         return affine(x, per_channel(scale, ndim), per_channel(shift, ndim))
-    return affine(batch_statistics(x, running_mean, running_var, momentum, eps)[0], w, b)
+    shown = weight is None and bias is None
+    return affine(batch_statistics(x, running_mean, running_var, momentum, eps, shown)[0], w, b)
 
 
-def batch_statistics(x: Any, running_mean: Any, running_var: Any, momentum: float, eps: float) -> tuple[Any, Any, Any]:
+def batch_statistics(x: Any, running_mean: Any, running_var: Any, momentum: float, eps: float, shown: bool = True
+                     ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Each channel with mean 0 and variance 1, and its mean and variance, which the running ones follow."""
-    y, mean, var = standardized(x, (0, *range(2, x.array.ndim)), eps)
+    y, mean, var = standardized(x, (0, *range(2, x.array.ndim)), eps, shown)
     n = x.array.size // max(x.array.shape[1], 1)
     if n:
         follow(running_mean, mean, momentum)
@@ -165,7 +175,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     _several(shape[2:], shape, "spatial element")
     check_channels("instance_norm", x, running_mean=running_mean, running_var=running_var, weight=weight,
                    bias=bias)  # fmt: skip
-    y, mean, var = standardized(x, tuple(range(2, ndim)), eps)
+    y, mean, var = standardized(x, tuple(range(2, ndim)), eps, weight is None and bias is None)
     n = math.prod(shape[2:])
     follow(running_mean, mean.detach().mean(0), momentum)
     follow(running_var, var.detach().mean(0) * (n / max(n - 1, 1)), momentum)
@@ -200,7 +210,7 @@ def grouped(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> tuple[An
     shape = x.array.shape
     check_channels("group_norm", x, weight=weight, bias=bias)
     length = math.prod(shape[1:]) // groups
-    y, mean, var = standardized(x.reshape(shape[0], groups, length), (2,), eps, _group)
+    y, mean, var = standardized(x.reshape(shape[0], groups, length), (2,), eps, weight is None and bias is None, _group)
     w, b = per_channel(weight, len(shape)), per_channel(bias, len(shape))
     return affine(y.reshape(shape), w, b), mean, var
 
@@ -238,7 +248,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
     x = floating_arg("layer_norm", input)
     axis = trailing("layer_norm", x, normalized_shape, weight=weight, bias=bias)
     check_dtypes(x, weight, bias)
-    return affine(standardized(x, axis, eps, _layer)[0], weight, bias)
+    return affine(standardized(x, axis, eps, weight is None and bias is None, _layer)[0], weight, bias)
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
