@@ -38,3 +38,23 @@ def test_views_show_the_memory_of_the_batch():
     got = vmap(lambda x: x.t()[1])(x)
     x += 1
     assert (got == x[:, :, 1]).all()
+
+
+@pytest.mark.parametrize(("size", "step"), [(2, 2), (1, 1), (1, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize("lay", [
+    lambda x: x, lambda x: x.t().clone().t(), lambda x: x[:, ::2], lambda x: gw.stack([x, x], 2)[..., 1],
+])  # fmt: skip
+def test_windows_are_views_however_the_examples_lie(lay, size, step):
+    def write(x):
+        x.unfold(0, size, step).mul_(3)
+        return x
+
+    def slope(x):
+        return gw.func.grad(lambda x: (write(x * 1) ** 2).sum())(x)
+
+    for f in (write, slope, lambda x: x.unfold(0, size, step) * 2):
+        x = lay(gw.arange(24.0).reshape(3, 8))
+        want = gw.stack([f(row.clone()) for row in x])
+        assert gw.equal(vmap(f)(x), want)
+        assert f is not write or gw.equal(x, want)
+    assert gw.equal(vmap(lambda x: x.unfold(0, 3, 1).sum())(x), x.unfold(1, 3, 1).sum((1, 2)))
