@@ -90,6 +90,20 @@ def test_a_recorded_zero_is_a_tensor_too(T, leaf):
     assert gy.item() == 0
 
 
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_chain_of_derivatives_does_not_end_at_zeros(T, leaf, batched):
+    x, y = leaf([2.0, 1.0]), leaf([3.0, 1.0])
+    given = T.eye(2, dtype=T.float64) if batched else T.ones(2, dtype=T.float64)
+    for create_graph in (True, False):
+        *_, g = T.autograd.grad(x * x, [x, y], given, create_graph=create_graph, materialize_grads=True,
+                                is_grads_batched=batched)  # fmt: skip
+        assert (g.requires_grad, g.is_leaf, g.any().item()) == (create_graph, True, False)
+        if create_graph:
+            for _ in range(3):
+                (g,) = T.autograd.grad(g.sum(), y, create_graph=True, materialize_grads=True)
+                assert g.tolist() == [0, 0]
+
+
 def test_an_unused_input_between_used_ones(T, leaf):
     x, unused, y = leaf(2.0), leaf(0.0), leaf(3.0)
     grads = T.autograd.grad(x * y, [x, unused, y], allow_unused=True)

@@ -132,18 +132,20 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if is_grads_batched:
-        batched: tuple[Any, ...] = above("batched_grad")(
-            outs, ins, cotangents(outs, grad_outputs), create_graph if retain_graph is None else retain_graph,
-            create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads,
-        )  # fmt: skip
-        return batched
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
                 "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
             )
         allow_unused = True
+    if is_grads_batched:
+        given = cotangents(outs, grad_outputs)
+        keep = create_graph if retain_graph is None else retain_graph
+        batched = above("batched_grad")(outs, ins, given, keep, create_graph, allow_unused=allow_unused)
+        if materialize_grads:
+            size = given[0].array.shape[:1]
+            return tuple([_zeros(t, create_graph, size) if g is None else g for t, g in zip(ins, batched, strict=True)])
+        return tuple(batched)
     roots = roots_of(outs, grad_outputs, create_graph or now().level is not None)
     keep = create_graph if retain_graph is None else retain_graph
     enclosed = not create_graph and _from_outside(roots)
@@ -157,9 +159,7 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
         if g is not None and k is not None:
             g = g.get(k)
         if g is None and materialize_grads:
-            if isinstance(t, GradientEdge):
-                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            g = backends.namespace(t.array).zeros_like(t.array)
+            g = _zeros(t, create_graph)
         elif g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
@@ -170,6 +170,14 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
             g = wrap(g.array)
         results.append(g if g is None or isinstance(g, TensorBase) else wrap(unwritten(g)))  # nobody else's memory
     return tuple(results)
+
+
+def _zeros(t: Any, create_graph: bool, batch: tuple[int, ...] = ()) -> Any:
+    """The gradient of an input that no output depends on; what is made of it can be differentiated, if the graph is."""
+    if isinstance(t, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    g = wrap(backends.namespace(t.array).zeros_like(t.array, shape=batch + t.array.shape))
+    return g.requires_grad_() if create_graph else g
 
 
 def _from_outside(roots: Sequence[tuple[Any, Any]]) -> bool:

@@ -51,8 +51,8 @@ def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence
         if not pairs or not wanted:
             return [wrap(w.array) for w in ws]
         found = grad([g for g, _ in pairs], wanted, [t for _, t in pairs], create_graph=create_graph,
-                     allow_unused=True, materialize_grads=True)  # fmt: skip
-        each = iter([_own(t, start) for t in found])
+                     allow_unused=True)  # fmt: skip
+        each = iter([zeros(w) if t is None else _own(t, start) for w, t in zip(wanted, found, strict=True)])
         return [next(each) if w._node is not None else w for w in ws]
 
     made = inside(partial(recording, True), resumed, run)
