@@ -139,3 +139,14 @@ def test_gradients_on_several_devices_have_one_norm(p):
     assert [str(w.grad.device) for w in apart] == ["cpu", "jax:0", "jax:1"]
     for a, b in zip(alone, apart, strict=True):
         np.testing.assert_allclose(b.grad.cpu().numpy(), a.grad.numpy(), rtol=1e-6)
+
+
+def test_a_used_up_generator_is_warned_of_by_both():
+    for clip in gw.nn.utils.clip_grad_norm_, gw.nn.utils.clip_grad_value_:
+        with pytest.warns(UserWarning, match="empty generator") as seen:
+            clip(iter(()), 1.0)
+        assert seen[0].filename == __file__
+        p = gw.zeros(1, requires_grad=True)
+        p.grad = gw.tensor([3.0])
+        clip(iter([p]), 1.0)
+        assert p.grad.item() == pytest.approx(1.0, rel=1e-5)

@@ -1,5 +1,6 @@
 """What schedules share; plateaus; schedules made of schedules."""
 
+import copy
 import itertools
 import warnings
 
@@ -229,3 +230,49 @@ def test_state_goes_to_the_parts(optimizer):
     schedule.load_state_dict(state)
     assert schedule.last_epoch == 3
     assert schedule._schedulers[1].last_epoch == 1
+
+
+RESUMED = {
+    **SCHEDULES,
+    "StepLR, resumed where it falls": lambda s, o, **k: s.StepLR(o, 5, 0.5, **k),
+    "MultiStepLR, there too": lambda s, o, **k: s.MultiStepLR(o, [3, 5], 0.1, **k),
+    "ConstantLR, where it ends": lambda s, o, **k: s.ConstantLR(o, 0.5, 5, **k),
+    "ExponentialLR from an epoch": lambda s, o, **k: s.ExponentialLR(o, 0.8, **k),
+    "LinearLR from an epoch": lambda s, o, **k: s.LinearLR(o, 0.1, 1.0, 10, **k),
+    "CosineAnnealingWarmRestarts, T_mult 2": lambda s, o, **k: s.CosineAnnealingWarmRestarts(o, 2, 2, **k),
+    "CosineAnnealingWarmRestarts, T_mult 1": lambda s, o, **k: s.CosineAnnealingWarmRestarts(o, 4, **k),
+    "SequentialLR from an epoch": lambda s, o, **k: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, 1.0, 3), s.ExponentialLR(o, 0.8)], [3], **k
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Detected call")  # a chain in a sequence begins twice
+@pytest.mark.parametrize("done", [3, 5, 6])
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_run_goes_on_as_if_it_had_not_been_interrupted(name, done):
+    def begun(saved=None, **options):
+        groups = [{"params": [gw.zeros(1, requires_grad=True)]} for _ in range(2)]
+        optimizer = gw.optim.SGD(groups, lr=0.5, momentum=0.9)
+        if saved is not None:
+            optimizer.load_state_dict(saved)
+        return optimizer, RESUMED[name](gw.optim.lr_scheduler, optimizer, **options)
+
+    def run(optimizer, schedule, steps):
+        rates = []
+        for _ in range(steps):
+            rates += [optimizer.param_groups[0]["lr"], optimizer.param_groups[0]["momentum"]]
+            optimizer.step()
+            schedule.step()
+        return rates
+
+    optimizer, schedule = begun()
+    run(optimizer, schedule, done)
+    saved = optimizer.state_dict(), schedule.state_dict()
+    saved = ({**saved[0], "param_groups": [dict(g) for g in saved[0]["param_groups"]]}, copy.deepcopy(saved[1]))
+    rest = run(optimizer, schedule, 8)
+    again, other = begun(saved[0])
+    other.load_state_dict(saved[1])
+    assert run(again, other, 8) == pytest.approx(rest, rel=1e-12)
+    if name not in SCHEDULES:
+        assert run(*begun(saved[0], last_epoch=done - 1), 8) == pytest.approx(rest, rel=1e-12)

@@ -52,6 +52,7 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
     return total
 
 
+_USED_UP = "`parameters` is an empty generator, no gradient clipping will occur."
 _PLAIN = (dtypes.float32, dtypes.float64)
 
 
@@ -111,7 +112,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     """
     held = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     if not held and isinstance(parameters, Iterator):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+        warnings.warn(_USED_UP, stacklevel=2)
     total = get_total_norm(list(_gradients(held)), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(held, max_norm, total)
     return total
@@ -126,6 +127,8 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
         clip_value: the greatest absolute value.
         foreach: makes no difference.
 
+    Warns of an iterator that has nothing to give, because it was used up.
+
     >>> import gradwright as gw
     >>> w = gw.zeros(2, requires_grad=True)
     >>> w.grad = gw.tensor([0.5, -4.0])
@@ -134,7 +137,10 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     tensor([ 0.5000, -1.0000])
     """
     limit = float(clip_value)
-    for grad in _gradients(parameters):
+    held = _each_once(parameters)
+    if not held and isinstance(parameters, Iterator):
+        warnings.warn(_USED_UP, stacklevel=4)  # past the decorator
+    for grad in _gradients(held):
         if not overwrite.limit(grad, limit):
             grad.clamp_(-limit, limit)
 

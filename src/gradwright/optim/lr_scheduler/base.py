@@ -123,8 +123,18 @@ class LRScheduler:
         return {name: value for name, value in vars(self).items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Take over what `state_dict` returned, and give the optimiser the learning rates that were last set.
+
+        So it does not matter that making the schedule, after the optimiser's state was loaded, has set the first ones.
+        """
         vars(self).update(state_dict)
+        self._set_last()
+
+    def _set_last(self) -> None:
+        last = vars(self).get("_last_lr", ())
+        if len(last) == len(self.optimizer.param_groups):
+            for group, value in zip(self.optimizer.param_groups, last, strict=True):
+                put(group, "lr", copied(value))
 
 
 def checked(optimizer: Any) -> Optimizer:
@@ -301,6 +311,7 @@ class _Composed(LRScheduler):
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
+        self._set_last()
 
 
 class ChainedScheduler(_Composed):
@@ -342,6 +353,8 @@ class ChainedScheduler(_Composed):
 class SequentialLR(_Composed):
     """Several schedules one after the other: the next begins at each of the epochs ``milestones``.
 
+    To go on after ``last_epoch``, the schedules are made from their beginning, and the steps are taken anew.
+
     Raises ValueError if there are none, not all of this optimiser, or not one more than milestones.
 
     >>> import gradwright as gw
@@ -371,6 +384,7 @@ class SequentialLR(_Composed):
                 f"equal to {len(milestones)}"
             )
         self._schedulers, self._milestones = schedulers, milestones
+        new = all(_epochs(scheduler) == {0} for scheduler in schedulers)
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
         for group in optimizer.param_groups:
             put(group, "lr", group["initial_lr"])
@@ -378,6 +392,18 @@ class SequentialLR(_Composed):
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
+        if new and last_epoch >= 0:
+            self._go_to(last_epoch + 1)
+
+    def _go_to(self, epoch: int) -> None:
+        """Take all steps up to an epoch, from the first."""
+        self.last_epoch, called = 0, self.optimizer._opt_called
+        self.optimizer._opt_called = True
+        try:
+            for _ in range(epoch):
+                self.step()
+        finally:
+            self.optimizer._opt_called = called
 
     def step(self) -> None:  # type: ignore[override]
         """A step of the one whose time it is."""
@@ -389,6 +415,12 @@ class SequentialLR(_Composed):
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
+
+
+def _epochs(scheduler: Any) -> set[int]:
+    """The epochs of a schedule, or of those that it is made of."""
+    parts = getattr(scheduler, "_schedulers", None)
+    return {scheduler.last_epoch} if parts is None else set().union(*map(_epochs, parts))
 
 
 def _unstep(scheduler: Any) -> None:

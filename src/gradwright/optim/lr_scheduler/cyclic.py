@@ -30,6 +30,10 @@ class _Momentum(LRScheduler):
                 self._put_momentum(group, high)
                 group["max_momentum"], group["base_momentum"] = high, low
 
+    def _set_last(self) -> None:
+        self._now()  # for the momentum, which is not saved
+        super()._set_last()
+
     def _put_momentum(self, group: dict[str, Any], value: float) -> None:
         if self.use_beta1:
             group["betas"] = (value, *group["betas"][1:])

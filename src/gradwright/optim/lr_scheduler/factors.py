@@ -25,7 +25,8 @@ class _Multiplying(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        factor = self._factor(self.last_epoch)
+        resumed = self._is_initial and self.last_epoch > 0  # at the rate that it had then
+        factor = 1.0 if resumed else self._factor(self.last_epoch)
         return [lr * factor for lr in self._lrs()]
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -149,7 +150,7 @@ class LinearLR(_Multiplying):
     def _factor(self, epoch: int) -> float:
         if epoch == 0:
             return self.start_factor
-        if self._is_initial or epoch > self.total_iters:
+        if epoch > self.total_iters:
             return 1.0
         return self._product(epoch) / self._product(epoch - 1)
 
@@ -369,6 +370,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_0 = self.T_i = T_0
         self.T_mult, self.eta_min = T_mult, eta_min
         self.T_cur: float = last_epoch
+        if last_epoch >= 0:
+            self._locate(last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
