@@ -114,3 +114,28 @@ class TestScatter:
         i = np.array([0])
         same(lambda t, x, i: t.scatter(x, 0, i, 300), np.zeros(2, np.uint8), i)
         same(lambda t, x, i: t.index_fill(x, 0, i, 300), np.zeros(2, np.uint8), i)
+
+
+NOWHERE = {
+    "scatter": lambda x, s, rows, none, mask: x.scatter(0, rows, s),
+    "scatter, a vector for an index": lambda x, s, rows, none, mask: x.scatter(1, none, s),
+    "scatter_add": lambda x, s, rows, none, mask: x.scatter_add(0, rows, s),
+    "scatter_add_": lambda x, s, rows, none, mask: (x * 1).scatter_add_(0, rows, s),
+    **{how: (lambda x, s, rows, none, mask, how=how: x.scatter_reduce(0, rows, s, how))
+       for how in ("sum", "prod", "mean", "amax", "amin")},
+    "index_add": lambda x, s, rows, none, mask: x.index_add(0, none, s[:0]),
+    "index_copy": lambda x, s, rows, none, mask: x.index_copy(0, none, s[:0]),
+    "index_put": lambda x, s, rows, none, mask: x.index_put((none,), s),
+    "put": lambda x, s, rows, none, mask: x.put(none, s[0, :0]),
+    "masked_scatter": lambda x, s, rows, none, mask: x.masked_scatter(mask, s),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_what_is_written_nowhere_has_a_gradient_of_zeros(name):
+    x, s = (gradwright.ones(n, 3, requires_grad=True) for n in (2, 1))
+    rows, none = gradwright.zeros((0, 3), dtype=gradwright.int64), gradwright.zeros(0, dtype=gradwright.int64)
+    out = NOWHERE[name](x, s, rows, none, gradwright.zeros((2, 3), dtype=gradwright.bool))
+    assert out.tolist() == x.tolist()
+    found = gradwright.autograd.grad((out * 2).sum(), (x, s))
+    assert [g.tolist() for g in found] == [[[2.0] * 3] * 2, [[0.0] * 3]]

@@ -96,8 +96,16 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def _scattered(op: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> Any:
     x, axis, index, src = _checked(function, input, dim, index, src)
     if not index.array.size:
-        return x.clone()
+        return _unwritten(op, x, index, src)
     return _back(apply(op, (x, index, src), {"axis": axis}), input.array.shape)
+
+
+def _unwritten(op: Any, x: Any, index: Any, src: Any) -> Any:
+    """A copy of ``x``, to which an empty index sends nothing of ``src``: the gradient of that is zeros."""
+    if not followed(src):
+        return x.clone()
+    made = apply(op, (flatten(x), flatten(index), flatten(src)[:0]), {"axis": 0})
+    return _back(made, x.array.shape)
 
 
 @numpy_names
@@ -122,7 +130,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None 
         return scatter_reduce(x, dim, index, src, "sum" if reduce == "add" else "prod")
     y, axis, index, src = _checked("scatter", x, dim, index, src)
     if not index.array.size:
-        return x.clone()
+        return _unwritten(_scatter.scatter, x, index, src)
     if followed(src):
         src = lasting(src, apply(_scatter.last_along, (index,), {"axis": axis, "shape": tuple(y.array.shape)}))
     return _back(apply(_scatter.scatter, (y, index, src), {"axis": axis}), x.array.shape)
@@ -140,7 +148,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     x, axis, index, src = _checked("scatter_reduce", input, dim, index, src)
     if not index.array.size:
-        return x.clone()
+        return _unwritten(_scatter.scatter_add, x, index, src)
     return _back(_REDUCTIONS[reduce](x, axis, index, src, include_self), input.array.shape)
 
 
