@@ -54,7 +54,7 @@ def hint(error: BaseException) -> None:
         at = at.tb_next
     own = at.tb_frame.f_globals.get(said[1].partition(".")[0])
     for function in [own] if own is not None else _called(said[1]):
-        is_ours = isinstance(function, FunctionType) and function.__module__.startswith("gradwright")
+        is_ours = isinstance(function, FunctionType) and function.__globals__["__name__"].startswith("gradwright")
         names = names_of(function) if is_ours else None
         if names and said[2] not in names:
             mend = nearest(said[2], names).removeprefix("; ") or f"it takes {', '.join(names)}"
@@ -89,15 +89,21 @@ def _called(name: str) -> list[Any]:
 
 
 def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Let those classes among the ``names`` in ``scope`` that have an ``__init__`` look at its keywords first."""
-    for name in names:
-        cls = scope.get(name)
-        init = vars(cls).get("__init__") if isinstance(cls, type) else None
-        if isinstance(init, FunctionType) and (known := names_of(init)) is not None:
-            cls.__init__ = _looking(init, known)  # type: ignore[misc]
+    """Let those classes among the ``names`` in ``scope`` that have an ``__init__`` look at its keywords first.
+
+    One that a class has of a base which is not among them it has under its own name.
+    """
+    classes = [cls for name in names if isinstance(cls := scope.get(name), type)]
+    homes = [next(base for base in cls.__mro__ if "__init__" in vars(base)) for cls in classes]
+    for cls, home, init in [(cls, home, vars(home)["__init__"]) for cls, home in zip(classes, homes, strict=True)]:
+        if not isinstance(init, FunctionType) or (home is not cls and home in classes):
+            continue
+        if home.__module__.startswith("gradwright") and (known := names_of(init)) is not None:
+            called = init.__qualname__ if home is cls else f"{cls.__name__}.__init__"
+            cls.__init__ = _looking(init, known, called)  # type: ignore[misc]
 
 
-def _looking(init: Any, names: tuple[str, ...]) -> Any:
+def _looking(init: Any, names: tuple[str, ...], called: str) -> Any:
     known = frozenset(names)
     kinds = init.__annotations__.get(names[0], "") if names and init.__module__.startswith("gradwright.nn.") else ""
     simple = kinds != "" and _SIMPLE.issuperset(re.findall(r"\w+", kinds))
@@ -105,9 +111,9 @@ def _looking(init: Any, names: tuple[str, ...]) -> Any:
     @wraps(init)
     def look(self: Any, *args: Any, **kwargs: Any) -> None:
         if not known.issuperset(kwargs):
-            raise unexpected(init.__qualname__, kwargs, names)
+            raise unexpected(called, kwargs, names)
         if simple and args and isinstance(args[0], TensorBase) and args[0].array.size > 1:
-            made = init.__qualname__.partition(".")[0]
+            made = called.partition(".")[0]
             raise TypeError(f"{made}(): argument {names[0]!r} must be {kinds}, not Tensor: this makes the layer, "
                             f"which is then called with the tensor: {made}(...)(x)")  # fmt: skip
         init(self, *args, **kwargs)

@@ -142,7 +142,8 @@ class Node:
         function = getattr(Tensor, self.target, None) if self.op == "call_method" else self.target
         module, name = getattr(function, "__module__", None) or "", _called(self.target)
         writes = name.endswith("_") and not name.endswith("__") and module != "_operator"
-        draws = impure_random and module.startswith("gradwright.face.random")
+        home = getattr(function, "__globals__", {}).get("__name__", module)  # whichever module of PyTorch's serves it
+        draws = impure_random and home.startswith("gradwright.face.random")
         given = self._kwargs.get("out") is not None or bool(self._kwargs.get("inplace"))
         return writes or draws or given or function in _CHECKS or function in _WRITES
 
