@@ -129,3 +129,15 @@ def test_who_was_called_is_known_after_functions_ask():
     assert whose(gw.nn.functional.relu.__code__) == OWN
     step = gw.compile(lambda x: gw.nn.functional.relu(x).sum(), backend="plan", fullgraph=True)
     assert [step(gw.tensor([-1.0, 2.0])).item() for _ in range(3)] == [2, 2, 2]
+
+
+def test_errors_name_a_function_as_before() -> None:
+    program = (
+        "import gradwright as gw\n"
+        "from gradwright.face.methods.subclasses import ask_from_now_on\n"
+        "ask_from_now_on()\n"
+        "try: gw.nn.functional.conv2d(gw.ones(1), gw.ones(1), strides=2)\n"
+        "except TypeError as e: print(e)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "conv2d() got an unexpected keyword argument 'strides'\n"

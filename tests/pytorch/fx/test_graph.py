@@ -3,6 +3,8 @@
 import copy
 import importlib
 import operator
+import subprocess
+import sys
 
 import pytest
 
@@ -138,3 +140,14 @@ def test_what_writes_is_not_dead_either():
     graph.owning_module.layer._is_impure = True
     graph.call_module("layer", (x,))
     assert not graph.eliminate_dead_code()
+
+
+def test_a_function_that_a_module_of_pytorchs_serves_draws_as_well():
+    program = (
+        "from gradwright.pytorch import hook; hook.install()\n"
+        "import torch; from torch import fx\n"
+        "graph = fx.Tracer().trace(lambda x: (torch.rand_like(x), x * 2)[1])\n"
+        "graph.eliminate_dead_code(); print([node.name for node in graph.nodes])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "['x', 'rand_like', 'mul', 'output']\n"

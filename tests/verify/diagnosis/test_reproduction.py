@@ -1,5 +1,6 @@
 """Capsules: written, replayed by pytest, red while the function is wrong and green once it is mended."""
 
+import os
 import runpy
 import subprocess
 import sys
@@ -65,7 +66,8 @@ def test_a_capsule_replays_and_passes_once_mended(cube, tmp_path):
         np.testing.assert_allclose(np.diag(arrays["analytic_0"]), 5 * x.array**2, rtol=1e-12)
         assert arrays["steps"].size == arrays["ladder"].size > 4
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", test.parent, test]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=test.parent)
+    compiled = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # which would be taken for the mended module's
+    run = subprocess.run(command, capture_output=True, text=True, cwd=test.parent, env=compiled)
     assert run.returncode == 1
     assert "0.666667 times what it should be" in run.stdout
     assert "0.666667 times what it should be" in replayed(test, "cubes")

@@ -42,6 +42,7 @@ def exchange(function: FunctionType, public: Any, ask: Ask) -> None:
     as_it_was = FunctionType(before, function.__globals__, function.__name__, function.__defaults__,
                              function.__closure__)  # fmt: skip
     as_it_was.__kwdefaults__, as_it_was.__annotations__ = function.__kwdefaults__, function.__annotations__
+    as_it_was.__qualname__ = function.__qualname__  # by which Python's errors name it
     meant = {"known": KNOWN, "ask": ask, "public": public, "function": as_it_was}
     names, text = before.co_varnames[: before.co_argcount], function.__globals__.get("TEXT")
     quick = before.co_filename.startswith("<gradwright quick path")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -142,7 +143,8 @@ class Node:
         function = getattr(Tensor, self.target, None) if self.op == "call_method" else self.target
         module, name = getattr(function, "__module__", None) or "", _called(self.target)
         writes = name.endswith("_") and not name.endswith("__") and module != "_operator"
-        home = getattr(function, "__globals__", {}).get("__name__", module)  # whichever module of PyTorch's serves it
+        drawing = inspect.unwrap(function) if callable(function) else function  # whichever module of torch's has it
+        home = getattr(drawing, "__module__", None) or ""
         draws = impure_random and home.startswith("gradwright.face.random")
         given = self._kwargs.get("out") is not None or bool(self._kwargs.get("inplace"))
         return writes or draws or given or function in _CHECKS or function in _WRITES
