@@ -173,3 +173,10 @@ def test_conditions_are_noted_once():
         left_open("a")
         left_open("a")
     assert found == ["a"]
+
+
+def test_a_number_is_no_infinity():
+    for infinity in (np.inf, -np.inf):
+        assert not (balls([1.0, 2.0]) == infinity).any()
+        assert (balls([1.0, 2.0]) != infinity).all()
+    assert (balls([np.nan]) == np.inf).state.tolist() == [0.5]
