@@ -209,13 +209,18 @@ doubled.vjp(x=lambda xp, g, x: g * (2 * power(x, exponent=0)))
     samples=[Sample(A(3, 4, low=0.3), A(3, 4)), Sample(A(3, 1, low=0.3), A(4)), Sample(A(low=0.3), A())],
 )
 def pow(xp, x, y):
-    """Power, z = x**y; dz/dx = y x**(y-1), dz/dy = z log x (taken as 0 where x = 0 and y >= 0)."""
+    """Power, z = x**y; dz/dx = y x**(y-1), 0 at 0**0 and NaN**0; dz/dy = z log x, taken as 0 where x = 0 and y >= 0."""
     return xp.pow(x, y)
 
 
+def _base_slope(xp, g, x, y):
+    flat = (y == 0) & ((x == 0) | (x != x))
+    return g * xp.where(flat, xp.zero(y), y * xp.pow(xp.where(flat, xp.zero(x) + 1, x), y - 1))
+
+
 pow.vjp(
-    x=lambda xp, g, x, y: g * xp.where(y == 0, xp.zeros_like(y), y * xp.pow(x, y - 1)),
-    y=lambda xp, g, x, y, out: g * xp.where((x == 0) & (real_part(xp, y) >= 0), xp.zeros_like(out), out * xp.log(x)),
+    x=_base_slope,
+    y=lambda xp, g, x, y, out: g * (out * xp.log(xp.where((x == 0) & (real_part(xp, y) >= 0), xp.zero(x) + 1, x))),
 )
 
 

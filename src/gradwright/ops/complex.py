@@ -62,6 +62,15 @@ def imag(xp, x):
 imag.vjp(x=lambda xp, g: to_complex(xp.zeros_like(g), g))
 
 
+def turned(xp, g, x, y):
+    """s, a, b with s a = g x/(x**2 + y**2), s b = g y/(x**2 + y**2), 0 at the origin, whose squares are in range."""
+    size = xp.abs(x) + xp.abs(y)
+    size = xp.where((size > 0) & (size < float("inf")), size, xp.zero(size) + 1)
+    x, y = x / size, y / size
+    square = x * x + y * y
+    return g / size / xp.where(square == 0, xp.zero(square) + float("inf"), square), x, y
+
+
 @builtin(kind="elementwise", complex="general", node="AngleBackward0",
          samples=[Sample(A(3, 4, complex=True, avoid=[0.0])), Sample(A(3, 4, avoid=[0.0]))])  # fmt: skip
 def angle(xp, x):
@@ -77,9 +86,7 @@ def angle(xp, x):
 def _angle_slope(xp, g, x):
     if not is_complex(xp, x):
         return xp.zeros_like(g)
-    a, b = xp.real(x), xp.imag(x)
-    square = a * a + b * b
-    scale = g / xp.where(square == 0, xp.ones_like(square), square)
+    scale, b, a = turned(xp, g, xp.imag(x), xp.real(x))
     return to_complex(-b * scale, a * scale)
 
 

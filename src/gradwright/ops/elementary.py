@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gradwright.ops.complex import is_complex
+from gradwright.ops.activation import sigmoid
+from gradwright.ops.complex import is_complex, real_part, turned
 from gradwright.ops.declare import A, Sample, builtin
-from gradwright.ops.piecewise import unless
 
-_LOG2, _LOG10 = 0.6931471805599453, 2.302585092994046
+_LOG2, _LOG10, _INF = 0.6931471805599453, 2.302585092994046, float("inf")
 _REAL = [Sample(A(3, 4)), Sample(A())]
 _POSITIVE = [Sample(A(3, 4, low=0.3, high=3.0)), Sample(A(low=0.5))]
 _UNIT = [Sample(A(3, 4, low=-0.9, high=0.9))]
@@ -76,18 +76,21 @@ log10.vjp(x=lambda xp, g, x: g / (x * _LOG10))
 
 
 @builtin(
-    complex="holomorphic", kind="elementwise", node="LogaddexpBackward0",
+    complex="holomorphic", kind="elementwise", node="LogaddexpBackward0", remade=True,
     samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(2)), Sample(A(3, complex=True), A(3, complex=True))],
 )  # fmt: skip
 def logaddexp(xp, x, y):
-    """z = log(e**x + e**y) without overflow; dz/dx = 1/(1 + e**(y - x))."""
+    """z = log(e**x + e**y) without overflow; dz/dx = sigmoid(x - y), 0 where both are -inf."""
     if not is_complex(xp, x):
         return xp.logaddexp(x, y)
     above = xp.real(x) >= xp.real(y)
     return xp.where(above, x, y) + xp.log1p(xp.exp(xp.where(above, y - x, x - y)))
 
 
-logaddexp.vjp(x=lambda xp, g, x, y: g / (1 + xp.exp(y - x)), y=lambda xp, g, x, y: g / (1 + xp.exp(x - y)))
+logaddexp.vjp(
+    x=lambda xp, g, x, y, out: g * sigmoid(xp.where(real_part(xp, out) == -_INF, out, x - y)),
+    y=lambda xp, g, x, y, out: g * sigmoid(xp.where(real_part(xp, out) == -_INF, out, y - x)),
+)
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SinBackward0", samples=_REAL)
@@ -123,7 +126,7 @@ def asin(xp, x):
     return xp.asin(x)
 
 
-asin.vjp(x=lambda xp, g, x: g / xp.sqrt(1 - x * x))
+asin.vjp(x=lambda xp, g, x: g / xp.sqrt(1 - x) / xp.sqrt(1 + x) if is_complex(xp, x) else g / xp.sqrt(1 - x * x))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AcosBackward0", samples=_UNIT)
@@ -132,7 +135,7 @@ def acos(xp, x):
     return xp.acos(x)
 
 
-acos.vjp(x=lambda xp, g, x: -g / xp.sqrt(1 - x * x))
+acos.vjp(x=lambda xp, g, x: -g / xp.sqrt(1 - x) / xp.sqrt(1 + x) if is_complex(xp, x) else -g / xp.sqrt(1 - x * x))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AtanBackward0", samples=_REAL)
@@ -141,27 +144,22 @@ def atan(xp, x):
     return xp.atan(x)
 
 
-atan.vjp(x=lambda xp, g, x: g / (x * x + 1))
+atan.vjp(x=lambda xp, g, x: g / (1 + x * 1j) / (1 - x * 1j) if is_complex(xp, x) else g / (x * x + 1))
 
 
-@builtin(
-    kind="elementwise",
-    node="Atan2Backward0",
-    samples=[Sample(A(3, 4), A(3, 4, low=0.3)), Sample(A(3, 1), A(4, low=0.3))],
-)
+@builtin(kind="elementwise", node="Atan2Backward0",
+         samples=[Sample(A(3, 4), A(3, 4, low=0.3)), Sample(A(3, 1), A(4, low=0.3))])  # fmt: skip
 def atan2(xp, x, y):
     """Angle of the point (y, x) in radians; d/dx = y/(x**2 + y**2), d/dy = -x/(x**2 + y**2); 0 at the origin."""
     return xp.atan2(x, y)
 
 
-def _turned(xp, g, x, y):
-    """g / (x**2 + y**2), and 0 at the origin."""
-    square = x * x + y * y
-    origin, one = square == 0, xp.ones_like(square, shape=())
-    return unless(xp, origin, g / xp.where(origin, one, square))
+def _atan2_slope(xp, g, x, y):
+    scale, _, y = turned(xp, g, x, y)
+    return scale * y
 
 
-atan2.vjp(x=lambda xp, g, x, y: _turned(xp, g, x, y) * y, y=lambda xp, g, x, y: -_turned(xp, g, x, y) * x)
+atan2.vjp(x=_atan2_slope, y=lambda xp, g, x, y: -_atan2_slope(xp, g, y, x))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SinhBackward0", samples=_REAL)
@@ -193,20 +191,24 @@ tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
 
 @builtin(complex="holomorphic", kind="elementwise", node="AsinhBackward0", samples=_REAL)
 def asinh(xp, x):
-    """Inverse hyperbolic sine, dy/dx = (x**2 + 1)**(-1/2)."""
+    """Inverse hyperbolic sine, dy/dx = (x**2 + 1)**(-1/2), without overflow."""
     return xp.asinh(x)
 
 
-asinh.vjp(x=lambda xp, g, x: g / xp.sqrt(x * x + 1))
+asinh.vjp(
+    x=lambda xp, g, x: g / xp.sqrt(1 + x * 1j) / xp.sqrt(1 - x * 1j)
+    if is_complex(xp, x)
+    else g / xp.minimum(xp.sqrt(x * x + 1), xp.abs(x) + 1.5)  # the second only where the square overflows
+)
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AcoshBackward0", samples=[Sample(A(3, 4, low=1.3, high=3.0))])
 def acosh(xp, x):
-    """Inverse hyperbolic cosine, dy/dx = (x**2 - 1)**(-1/2): infinite at 1, NaN below."""
+    """Inverse hyperbolic cosine, dy/dx = (x - 1)**(-1/2) (x + 1)**(-1/2): infinite at 1, NaN below."""
     return xp.acosh(x)
 
 
-acosh.vjp(x=lambda xp, g, x: g / xp.sqrt(x * x - 1))
+acosh.vjp(x=lambda xp, g, x: g / xp.sqrt((a := x if is_complex(xp, x) else xp.abs(x)) - 1) / xp.sqrt(a + 1))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AtanhBackward0", samples=_UNIT)
@@ -215,4 +217,4 @@ def atanh(xp, x):
     return xp.atanh(x)
 
 
-atanh.vjp(x=lambda xp, g, x: g / (1 - x * x))
+atanh.vjp(x=lambda xp, g, x: g / (1 - x) / (1 + x) if is_complex(xp, x) else g / (1 - x * x))

@@ -8,6 +8,7 @@ from gradwright.ops.arithmetic import power
 from gradwright.ops.complex import is_complex, real_part
 from gradwright.ops.declare import A, Sample, builtin
 
+_INF = float("inf")
 _AXES = [
     Sample(A(3, 4), axis=None, keepdims=False),
     Sample(A(3, 4), axis=(1,), keepdims=False),
@@ -163,7 +164,7 @@ std.jvp(x=_std_tangent)
 
 @builtin(complex="holomorphic", kind="reduction", node="LogsumexpBackward0", samples=_AXES[:3])
 def logsumexp(xp, x, *, axis=None, keepdims=False):
-    """log sum e**x over ``axis``, without overflow; -inf over none."""
+    """log sum e**x over ``axis``, without overflow; -inf, with slope 0, over none and where all entries are -inf."""
     largest = xp.max if count(x.shape, axis) else xp.sum  # of none: 0
     top = largest(real_part(xp, x), axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
@@ -172,8 +173,8 @@ def logsumexp(xp, x, *, axis=None, keepdims=False):
 
 
 def _shares(xp, x, out, axis, keepdims):
-    """e**x / sum e**x, of which ``out`` is the logarithm below."""
-    return xp.exp(x - kept(xp, out, x.shape, axis, keepdims))
+    """e**x / sum e**x, of which ``out`` is the logarithm below; 0 where that sum is 0."""
+    return xp.exp(x - kept(xp, xp.where(real_part(xp, out) == -_INF, xp.zero(out), out), x.shape, axis, keepdims))
 
 
 def _logsumexp_slope(xp, g, x, out, axis, keepdims):
@@ -186,8 +187,6 @@ def _logsumexp_tangent(xp, t, x, out, axis, keepdims):
 
 logsumexp.vjp(x=_logsumexp_slope)
 logsumexp.jvp(x=_logsumexp_tangent)
-
-_INF = float("inf")
 
 
 @builtin(

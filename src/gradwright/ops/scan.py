@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from math import prod
 
-from gradwright.ops.complex import is_complex
+from gradwright.ops.complex import is_complex, real_part
 from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.elementary import logaddexp
 
@@ -128,7 +128,7 @@ cumulative_prod.vjp(x=_cumulative_prod_slope)
 
 @builtin(complex="holomorphic", node="LogcumsumexpBackward0", samples=_LINES)
 def logcumsumexp(xp, x, *, axis):
-    """Running log sum e**x along ``axis``, without overflow."""
+    """Running log sum e**x along ``axis``, without overflow; slope 0 while all entries are -inf."""
     return scan(xp, lambda p, q: [logaddexp.forward(xp, p[0], q[0])], [x], axis)[0]
 
 
@@ -136,7 +136,8 @@ def _logcumsumexp_slope(xp, g, x, out, axis):
     """dx_k = sum over i >= k of g_i e**(x_k - y_i), as a recurrence in which no exponent is positive."""
     gap = shifted(xp, out, out, axis) - out
     gap = xp.where(xp.isnan(gap) & ~xp.isnan(out), xp.zeros_like(gap) - math.inf, gap)  # -inf - -inf
-    return xp.exp(x - out) * _recurrence_back(xp, g, xp.exp(gap), axis)
+    below = xp.where(real_part(xp, out) == -math.inf, xp.zero(out), out)
+    return xp.exp(x - below) * _recurrence_back(xp, g, xp.exp(gap), axis)
 
 
 logcumsumexp.vjp(x=_logcumsumexp_slope)

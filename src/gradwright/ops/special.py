@@ -75,7 +75,14 @@ def log_ndtr(xp, x):
     return xp.special.log_ndtr(x)
 
 
-log_ndtr.vjp(x=lambda xp, g, x: g / erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))
+@builtin(kind="elementwise", samples=_REAL)
+def inverse_mills(xp, x):
+    """Density over share of the normal distribution, the slope of `log_ndtr`; dy/dx = -y (x + y), 0 far above."""
+    return math.sqrt(2 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
+
+
+inverse_mills.vjp(x=lambda xp, g, x, out: g * (-out * (x + out)))
+log_ndtr.vjp(x=lambda xp, g, x: g * inverse_mills(x))
 
 
 # Gamma and zeta functions.
@@ -163,12 +170,12 @@ def xlog1py(xp, x, y):
 
 
 xlogy.vjp(
-    x=lambda xp, g, x, y: unless(xp, (x == 0) & (y <= 0), xlogy(g, y)),
-    y=lambda xp, g, x, y: g * x / y,
+    x=lambda xp, g, x, y: xlogy(g, xp.where((x == 0) & (y <= 0), xp.zero(y) + 1, y)),
+    y=lambda xp, g, x, y: g * x / xp.where((x == 0) & (y <= 0), xp.zero(y) + math.inf, y),
 )
 xlog1py.vjp(
-    x=lambda xp, g, x, y: unless(xp, (x == 0) & (y <= -1), xlog1py(g, y)),
-    y=lambda xp, g, x, y: g * x / (y + 1),
+    x=lambda xp, g, x, y: xlog1py(g, unless(xp, (x == 0) & (y <= -1), y)),
+    y=lambda xp, g, x, y: g * x / (xp.where((x == 0) & (y <= -1), xp.zero(y) + math.inf, y) + 1),
 )
 
 

@@ -19,9 +19,9 @@ from gradwright.engine.source_line import warn
 from gradwright.face.creation import ones_like
 from gradwright.face.functions import elementwise as e
 from gradwright.face.functions.algebra.matrices import legacy
-from gradwright.face.functions.special import xlogy
 from gradwright.face.reading.require import require, within
 from gradwright.face.reading.torch import result_type, tensor_arg, to_dtype
+from gradwright.face.special_names import entr
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
 from gradwright.nn.functional.reduction import mode, reduced
@@ -192,7 +192,8 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
 
     ``reduction="batchmean"`` divides the sum by the length of dim 0: that is the Kullback-Leibler divergence.
 
-    0 where t is 0. "mean" divides by all entries, and warns. Raises RuntimeError for tensors of whole numbers.
+    0 where t is 0, with slope -inf by t. "mean" divides by all entries, and warns. Raises RuntimeError for tensors of
+    whole numbers.
 
     >>> import gradwright as gw
     >>> gw.nn.functional.kl_div(gw.tensor([[0.5, 0.5]]).log(), gw.tensor([[1.0, 0.0]]), reduction="batchmean")
@@ -206,7 +207,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     if log_target:
         losses = e.exp(t) * (t - x)
     else:
-        losses = xlogy(t, t) - t * x
+        losses = -e.where(t < 0, math.nan, entr(t)) - t * x
     if size_average is None and reduce is None:
         if reduction == "batchmean":
             return reduced(losses, "sum") / (x.size(0) if x.ndim else 1)
