@@ -54,7 +54,8 @@ def hint(error: BaseException) -> None:
         at = at.tb_next
     own = at.tb_frame.f_globals.get(said[1].partition(".")[0])
     for function in [own] if own is not None else _called(said[1]):
-        is_ours = isinstance(function, FunctionType) and function.__globals__["__name__"].startswith("gradwright")
+        written = function.__globals__.get("__name__", "") if isinstance(function, FunctionType) else ""
+        is_ours = written.startswith("gradwright")
         names = names_of(function) if is_ours else None
         if names and said[2] not in names:
             mend = nearest(said[2], names).removeprefix("; ") or f"it takes {', '.join(names)}"
@@ -93,10 +94,12 @@ def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:
 
     One that a class has of a base which is not among them it has under its own name.
     """
-    classes = [cls for name in names if isinstance(cls := scope.get(name), type)]
-    homes = [next(base for base in cls.__mro__ if "__init__" in vars(base)) for cls in classes]
-    for cls, home, init in [(cls, home, vars(home)["__init__"]) for cls, home in zip(classes, homes, strict=True)]:
-        if not isinstance(init, FunctionType) or (home is not cls and home in classes):
+    homes = {}
+    for name in names:
+        if isinstance(cls := scope.get(name), type):
+            homes[cls] = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    for cls, home, init in [(cls, home, vars(home)["__init__"]) for cls, home in homes.items()]:
+        if not isinstance(init, FunctionType) or (home is not cls and home in homes):
             continue
         if home.__module__.startswith("gradwright") and (known := names_of(init)) is not None:
             called = init.__qualname__ if home is cls else f"{cls.__name__}.__init__"
