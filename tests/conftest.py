@@ -27,7 +27,7 @@ from gradwright.utils.cpp_extension import check_compiler
 from tests.browser import Browser
 
 # Run by tests, but hold none.
-collect_ignore = ["seed_programs", "cli/training_scripts", "typed_programs", "check/audit/programs"]
+collect_ignore = ["seed_programs", "cli/training_scripts", "typed_programs", "verify/audit/programs"]
 
 if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):  # JAX shows the CPU as 8 devices
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
