@@ -80,11 +80,16 @@ def run(
         if not wanted or node in route or node in wanted:
             heappush(heap, (-node._seq, node))
     before = after = now()
-    aimed, accumulated = routing.get(), accumulating.get()
+    aim = (route, wanted) if wanted else None
+    aimed = routing.get()
+    silenced = targets is not None and accumulating.get()
+    steers = silenced or aim is not aimed  # which the usual pass does not
     try:
         recording(create_graph)
-        routing.set((route, wanted) if wanted else None)
-        accumulating.set(accumulated and targets is None)
+        if steers:
+            routing.set(aim)
+            if silenced:
+                accumulating.set(False)
         try:
             return during_pass(_run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate)
         finally:
@@ -93,10 +98,12 @@ def run(
         try:
             switch(after)  # the first call here, as an interrupt may come after each
         finally:
-            try:
-                routing.set(aimed)
-            finally:
-                accumulating.set(accumulated)
+            if steers:
+                try:
+                    routing.set(aimed)
+                finally:
+                    if silenced:
+                        accumulating.set(True)
 
 
 def _run(

@@ -189,14 +189,16 @@ def _from_outside(roots: Sequence[tuple[Any, Any]]) -> bool:
 
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
     """The tensors and edges that were given, each with its history as it is now."""
-    given = (value,) if isinstance(value, (TensorBase, GradientEdge)) else value
-    if not isinstance(given, (list, tuple, Iterable)):
+    if isinstance(value, TensorBase) or value.__class__ is GradientEdge:
+        many: tuple[Any, ...] = (value,)
+    elif isinstance(value, (list, tuple, Iterable)):
+        many = tuple(value)
+    else:
         raise TypeError(f"{function}: {argument} must be a Tensor or an iterable of Tensors, got {kind(value)}")
-    many = tuple(given)
     for i, t in enumerate(many):
-        if t.__class__ is GradientEdge:
-            continue
         if not isinstance(t, TensorBase):
+            if t.__class__ is GradientEdge:
+                continue
             raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(t)}")
         if t._view is not None:
             refresh(t)
@@ -222,7 +224,7 @@ def roots_of(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[An
 
     It is where it is to be recorded, or in a transform, whose arrays may meet others.
     """
-    given = (None,) * len(outputs) if given is None else cotangents(outputs, given)
+    given = cotangents(outputs, given)
     roots = []
     if unselected.found is not None:
         unselected.found = None
@@ -292,9 +294,9 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
 def _one(array: Any, writable: bool) -> Any:
     """1 in the shape (of one element) and dtype of ``array``; of NumPy's, a scalar unless it is to be ``writable``."""
     if isinstance(array, (np.ndarray, np.generic)):
-        if not array.shape and not writable:
+        if not array.ndim and not writable:
             return array.dtype.type(1)
-        one = np.empty(array.shape, array.dtype)
+        one = array.copy() if array.__class__ is np.ndarray else np.array(array)
         one.fill(1)
         return one
     if is_immutable(array):
