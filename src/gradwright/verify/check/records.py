@@ -6,9 +6,10 @@ import enum
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from gradwright.verify.check import notebook
+from gradwright.base.pages.markup import Markup, join, prose, tag
 from gradwright.verify.diagnosis.records import plain
 
 
@@ -104,7 +105,7 @@ class Checked:
         return min((f.seen for f in self.findings if f.seen), default=None)
 
     def _repr_html_(self) -> str:
-        return notebook.table((self,))
+        return _table((self,))
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class Report:
         return 0 if totals.keys() == {Outcome.PASS} else 1
 
     def _repr_html_(self) -> str:
-        return notebook.html(self)
+        return _page(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data, fit for JSON, with the verdicts and totals written out."""
@@ -178,3 +179,44 @@ def report_from(data: Mapping[str, Any]) -> Report:
     return Report(tuple(data["targets"]), tuple(checked_from(c) for c in data["checked"]),
                   tuple((p["target"], p["reason"]) for p in data["problems"]), data["seconds"], data["version"],
                   data.get("command", "gradwright check"), tuple(data.get("notes", ())))
+
+
+# ---- in a notebook ---------------------------------------------------------------------------------------
+
+_VERDICTS = {
+    "PASS": ("✓", "right", "#2b86a8"),
+    "FAIL": ("✗", "wrong", "#d2571e"),
+    "INCONCLUSIVE": ("?", "inconclusive", "#a87c14"),
+    "ERROR": ("!", "not checkable", "#d2571e"),
+}
+"""How a verdict is marked, what it is called, and its colour, which reads on light and on dark."""
+_CELL = "text-align:left;vertical-align:top;padding:0.15em 1em 0.15em 0"
+
+
+def _page(report: Report) -> Markup:
+    """The whole report, as a notebook shows it: a table of verdicts, and below each that is no pass, what is wrong."""
+    totals = ", ".join(f"{n} {_VERDICTS[o][1]}" for o, n in report.totals.items()) or "nothing was checked"
+    problems = [tag("div", tag("code", target), ": ", prose(reason)) for target, reason in report.problems]
+    return tag("div", _table(report.checked), problems, tag("div", f"{totals}, in {report.seconds:.1f} s"))
+
+
+def _table(checked: tuple[Checked, ...]) -> Markup:
+    """A row for each subject."""
+    return tag("table", [join([_row(c), *map(_failure, c.failures)]) for c in checked],
+               style="border-collapse:collapse")  # fmt: skip
+
+
+def _row(c: Checked) -> Markup:
+    mark, word, colour = _VERDICTS[c.verdict]
+    place = f"{Path(c.file).name}:{c.line}" if c.line else Path(c.file).name
+    failed = ", ".join(f"{f.check}: {f.cause}" if f.cause else f.check for f in c.failures)
+    verdict = tag("td", tag("b", f"{mark} {word}", style=f"color:{colour}"), style=_CELL)
+    return tag("tr", tag("td", tag("b", c.name), style=_CELL), verdict,
+               *(tag("td", prose(text), style=_CELL) for text in (failed, place)))  # fmt: skip
+
+
+def _failure(f: Finding) -> Markup:
+    """What is wrong, over the whole width."""
+    mend = tag("div", tag("b", "mend: "), prose(f.mend)) if f.mend else None
+    style = f"{_CELL};padding-left:1.5em;white-space:pre-line"
+    return tag("tr", tag("td", prose(f.sentence), mend, colspan=4, style=style))
