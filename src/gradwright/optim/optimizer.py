@@ -121,7 +121,7 @@ class Optimizer(Uncaptured):
 
     state: Any
     param_groups: list[dict[str, Any]]
-    _opt_called: bool
+    _opt_called = True  # until a schedule wants to know
     _optimizer_step_pre_hooks: Registry
     _optimizer_step_post_hooks: Registry
     _optimizer_state_dict_pre_hooks: Registry

@@ -218,6 +218,8 @@ class SWALR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         """The next learning rates."""
+        if self._is_initial and self.last_epoch > 0:  # resumed, at the rate that it had then
+            return self._lrs()
         step, epochs = self.last_epoch, max(1, self.anneal_epochs)
         step = step if self.anneal_epochs else max(1, step)
         before, now = (self._way(max(0.0, min(1.0, t / epochs))) for t in (step - 1, step))

@@ -238,41 +238,93 @@ RESUMED = {
     "MultiStepLR, there too": lambda s, o, **k: s.MultiStepLR(o, [3, 5], 0.1, **k),
     "ConstantLR, where it ends": lambda s, o, **k: s.ConstantLR(o, 0.5, 5, **k),
     "ExponentialLR from an epoch": lambda s, o, **k: s.ExponentialLR(o, 0.8, **k),
+    "LambdaLR from an epoch": lambda s, o, **k: s.LambdaLR(o, lambda n: 0.9**n, **k),
+    "MultiplicativeLR from an epoch": lambda s, o, **k: s.MultiplicativeLR(o, lambda n: 1 - 1 / (n + 2), **k),
     "LinearLR from an epoch": lambda s, o, **k: s.LinearLR(o, 0.1, 1.0, 10, **k),
+    "PolynomialLR from an epoch": lambda s, o, **k: s.PolynomialLR(o, 6, 2.0, **k),
+    "CosineAnnealingLR from an epoch": lambda s, o, **k: s.CosineAnnealingLR(o, 4, 0.01, **k),
     "CosineAnnealingWarmRestarts, T_mult 2": lambda s, o, **k: s.CosineAnnealingWarmRestarts(o, 2, 2, **k),
     "CosineAnnealingWarmRestarts, T_mult 1": lambda s, o, **k: s.CosineAnnealingWarmRestarts(o, 4, **k),
+    "CyclicLR from an epoch": lambda s, o, **k: s.CyclicLR(o, 0.01, [0.1, 0.2], 2, 3, "exp_range", 0.9, **k),
+    "OneCycleLR from an epoch": lambda s, o, **k: s.OneCycleLR(o, [0.3, 0.7], 20, **k),
+    "SWALR from an epoch": lambda s, o, **k: gw.optim.swa_utils.SWALR(o, [0.05, 0.1], 3, **k),
+    "ChainedScheduler from an epoch": lambda s, o, **k: s.ChainedScheduler(
+        [s.ConstantLR(o, 0.1, 3, **k), s.ExponentialLR(o, 0.9, **k)]
+    ),
     "SequentialLR from an epoch": lambda s, o, **k: s.SequentialLR(
-        o, [s.LinearLR(o, 0.1, 1.0, 3), s.ExponentialLR(o, 0.8)], [3], **k
+        o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingWarmRestarts(o, 2)], [3], **k
+    ),
+    "SequentialLR of parts from an epoch": lambda s, o, **k: s.SequentialLR(
+        o, [s.ChainedScheduler([s.LinearLR(o, 0.1, 1.0, 3, **k), s.StepLR(o, 2, **k)]), s.ExponentialLR(o, 0.8, **k)],
+        [4], **k,
     ),
 }  # fmt: skip
 
 
+def _made(name, lr, tensors=False, saved=None, **options):
+    """An optimiser, which may be given its state first, and a schedule."""
+    groups = [{"params": [gw.zeros(1, requires_grad=True)], "lr": rate} for rate in (lr, lr / 2)]
+    for group in groups:
+        group["params"][0].grad = gw.ones(1)
+        group["lr"] = gw.tensor(group["lr"]) if tensors else group["lr"]
+    optimizer = gw.optim.SGD(groups, lr=0.1, momentum=0.9)
+    if saved is not None:
+        optimizer.load_state_dict(saved)
+    return optimizer, RESUMED[name](gw.optim.lr_scheduler, optimizer, **options)
+
+
+def _loaded(pair, saved, *order):
+    for i in order:
+        pair[i].load_state_dict(copy.deepcopy(saved[i]))
+    return pair
+
+
+def _run(pair, steps):
+    """So many steps; the rates and momentums that each used."""
+    optimizer, schedule = pair
+    used = []
+    for _ in range(steps):
+        used += [float(group[option]) for group in optimizer.param_groups for option in ("lr", "momentum")]
+        optimizer.step()
+        schedule.step()
+    return used
+
+
 @pytest.mark.filterwarnings("ignore:Detected call")  # a chain in a sequence begins twice
-@pytest.mark.parametrize("done", [3, 5, 6])
+@pytest.mark.parametrize("tensors", [False, True], ids=["numbers", "tensors"])
 @pytest.mark.parametrize("name", RESUMED)
-def test_a_run_goes_on_as_if_it_had_not_been_interrupted(name, done):
-    def begun(saved=None, **options):
-        groups = [{"params": [gw.zeros(1, requires_grad=True)]} for _ in range(2)]
-        optimizer = gw.optim.SGD(groups, lr=0.5, momentum=0.9)
-        if saved is not None:
-            optimizer.load_state_dict(saved)
-        return optimizer, RESUMED[name](gw.optim.lr_scheduler, optimizer, **options)
+def test_a_run_goes_on_as_if_it_had_not_been_interrupted(name, tensors):
+    close = {"rel": 1e-5, "abs": 1e-7} if tensors else {"rel": 1e-9, "abs": 1e-13}
+    whole = _run(_made(name, 0.5, tensors), 14)
+    for done in range(9):
+        before, under_way = _made(name, 0.5, tensors), _made(name, 0.5, tensors)
+        _run(before, done)
+        _run(under_way, 5)
+        saved = copy.deepcopy([part.state_dict() for part in before])
+        ways = {
+            "copied": copy.deepcopy(before),
+            "loaded": _loaded(_made(name, 0.5, tensors), saved, 0, 1),
+            "the schedule first": _loaded(_made(name, 0.5, tensors), saved, 1, 0),
+            "the schedule alone": _loaded(_made(name, 0.5, tensors), saved, 1),
+            "other rates at first": _loaded(_made(name, 7.0, tensors), saved, 0, 1),
+            "other rates, the schedule first": _loaded(_made(name, 7.0, tensors), saved, 1, 0),
+            "made between": _loaded(_made(name, 7.0, tensors, saved[0]), saved, 1),
+            "set back": _loaded(under_way, saved, 0, 1),
+        }
+        if done and ("epoch" in name or "T_mult" in name):
+            options = {"saved": saved[0], "last_epoch": done - 1}
+            ways["from an epoch"] = _made(name, 7.0, tensors, **options)
+            ways["from an epoch, and loaded"] = _loaded(_made(name, 7.0, tensors, **options), saved, 1)
+        for way, pair in ways.items():
+            assert _run(pair, 14 - done) == pytest.approx(whole[4 * done :], **close), (way, done)
 
-    def run(optimizer, schedule, steps):
-        rates = []
-        for _ in range(steps):
-            rates += [optimizer.param_groups[0]["lr"], optimizer.param_groups[0]["momentum"]]
-            optimizer.step()
-            schedule.step()
-        return rates
 
-    optimizer, schedule = begun()
-    run(optimizer, schedule, done)
-    saved = optimizer.state_dict(), schedule.state_dict()
-    saved = ({**saved[0], "param_groups": [dict(g) for g in saved[0]["param_groups"]]}, copy.deepcopy(saved[1]))
-    rest = run(optimizer, schedule, 8)
-    again, other = begun(saved[0])
-    other.load_state_dict(saved[1])
-    assert run(again, other, 8) == pytest.approx(rest, rel=1e-12)
-    if name not in SCHEDULES:
-        assert run(*begun(saved[0], last_epoch=done - 1), 8) == pytest.approx(rest, rel=1e-12)
+@pytest.mark.filterwarnings("ignore:Detected call")
+@pytest.mark.parametrize("name", [n for n in RESUMED if n.endswith("from an epoch") and "SWALR" not in n])
+def test_a_new_schedule_begins_where_one_that_is_over_left_a_rate_of_zero(name):
+    optimizer, _ = pair = _made(name, 0.5)
+    rates = _run(pair, 8)
+    for group in optimizer.param_groups:
+        group["lr"] = 0.01 if name.startswith("CosineAnnealingLR") else 0.0  # the least
+    new = RESUMED[name](gw.optim.lr_scheduler, optimizer)
+    assert _run((optimizer, new), 8)[::2] == pytest.approx(rates[::2], rel=1e-12)

@@ -68,6 +68,11 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
+    def _restart(self) -> None:
+        """Begin anew, as it was when it was made with ``last_epoch=-1``."""
+        self.last_epoch = -1
+        self._initial_step()
+
     def get_last_lr(self) -> list[Any]:
         """The learning rates that were last set."""
         return self._last_lr
@@ -111,6 +116,15 @@ class LRScheduler:
 
     def _lrs(self) -> list[Any]:
         return [copied(group["lr"]) for group in self.optimizer.param_groups]
+
+    def _first(self, least: float = 0.0) -> list[Any]:
+        """The learning rates to begin with: those of now, or the initial ones after a schedule that ended at the least.
+
+        A factor would make nothing else of that.
+        """
+        over = self.last_epoch == 0 and (self.optimizer._opt_called or self.optimizer.state)
+        return [copied(base) if over and lr == least != base else lr
+                for lr, base in zip(self._lrs(), self.base_lrs, strict=True)]  # fmt: skip
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
@@ -349,11 +363,16 @@ class ChainedScheduler(_Composed):
             scheduler.step()
         self._last_lr = self._lrs()
 
+    def _restart(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._restart()
+        self._last_lr = self._lrs()
+
 
 class SequentialLR(_Composed):
     """Several schedules one after the other: the next begins at each of the epochs ``milestones``.
 
-    To go on after ``last_epoch``, the schedules are made from their beginning, and the steps are taken anew.
+    To go on after ``last_epoch``, all begin anew, whatever theirs is, and take the steps until then.
 
     Raises ValueError if there are none, not all of this optimiser, or not one more than milestones.
 
@@ -384,20 +403,30 @@ class SequentialLR(_Composed):
                 f"equal to {len(milestones)}"
             )
         self._schedulers, self._milestones = schedulers, milestones
-        new = all(_epochs(scheduler) == {0} for scheduler in schedulers)
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
-        for group in optimizer.param_groups:
+        self._begin()
+        if last_epoch >= 0:
+            self._restart()
+            self._go_to(last_epoch + 1)
+
+    def _begin(self) -> None:
+        """The first step, of the first schedule alone: all have taken it when they were made."""
+        for group in self.optimizer.param_groups:
             put(group, "lr", group["initial_lr"])
-        _unstep(self)  # all have begun when they were made
-        first = schedulers[bisect_right(milestones, 0)]
+        _unstep(self)
+        first = self._schedulers[bisect_right(self._milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
-        if new and last_epoch >= 0:
-            self._go_to(last_epoch + 1)
+
+    def _restart(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._restart()
+        self.last_epoch = 0
+        self._begin()
 
     def _go_to(self, epoch: int) -> None:
         """Take all steps up to an epoch, from the first."""
-        self.last_epoch, called = 0, self.optimizer._opt_called
+        called = self.optimizer._opt_called
         self.optimizer._opt_called = True
         try:
             for _ in range(epoch):
@@ -415,12 +444,6 @@ class SequentialLR(_Composed):
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
-
-
-def _epochs(scheduler: Any) -> set[int]:
-    """The epochs of a schedule, or of those that it is made of."""
-    parts = getattr(scheduler, "_schedulers", None)
-    return {scheduler.last_epoch} if parts is None else set().union(*map(_epochs, parts))
 
 
 def _unstep(scheduler: Any) -> None:

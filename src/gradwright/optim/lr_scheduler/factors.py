@@ -27,7 +27,7 @@ class _Multiplying(LRScheduler):
         self._warn_outside_step()
         resumed = self._is_initial and self.last_epoch > 0  # at the rate that it had then
         factor = 1.0 if resumed else self._factor(self.last_epoch)
-        return [lr * factor for lr in self._lrs()]
+        return [lr * factor for lr in (self._first() if self._is_initial else self._lrs())]
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [lr * self._product(self.last_epoch) for lr in self.base_lrs]
@@ -286,7 +286,7 @@ class MultiplicativeLR(_ByFunction):
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
         if self._is_initial:
-            return self._lrs()
+            return self._first()
         return [lr * f(self.last_epoch) for lr, f in zip(self._lrs(), self.lr_lambdas, strict=True)]
 
 
@@ -320,7 +320,7 @@ class CosineAnnealingLR(LRScheduler):
         self._warn_outside_step()
         epoch, least = self.last_epoch, self.eta_min
         if self._is_initial:
-            return self._lrs()
+            return self._first(least)
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # up again, from where a factor would find nothing
