@@ -480,3 +480,119 @@ def test_one_gradient_will_do():
 def test_a_step_may_ask_whether_it_is_captured(T):
     optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=0.1)
     assert optimizer._cuda_graph_capture_health_check() is None
+
+
+# ---- states: saved and loaded at every step, in the ways that people do it -----------------------------------
+
+
+OPTIMIZERS = [
+    ("SGD", {}), ("SGD", {"momentum": 0.9, "dampening": 0.5}), ("SGD", {"momentum": 0.9, "nesterov": True}),
+    ("Adam", {}), ("Adam", {"amsgrad": True, "lr": "a tensor"}), ("AdamW", {}), ("NAdam", {}), ("RAdam", {}),
+    ("Adamax", {}), ("Adagrad", {"initial_accumulator_value": 0.5, "lr_decay": 0.1}), ("Adadelta", {}),
+    ("Rprop", {}), ("RMSprop", {"centered": True, "momentum": 0.9}), ("ASGD", {"t0": 2}), ("Adafactor", {}),
+    ("Muon", {}), ("LBFGS", {"max_iter": 3}), ("LBFGS", {"max_iter": 3, "line_search_fn": "strong_wolfe"}),
+]  # fmt: skip
+REAL = {"Adafactor", "Adamax", "ASGD", "LBFGS", "Muon", "Rprop"}
+SHAPES = [(3, 2), (2, 4)]
+
+
+def _begun(name, options, values, dtype, lr=0.05):
+    params = [gw.tensor(v.tolist(), dtype=dtype, requires_grad=True) for v in values]
+    options = {**options, "lr": gw.tensor(lr) if options.get("lr") else lr}
+    groups = params if name == "LBFGS" else [{"params": params[:1]}, {"params": params[1:], "lr": 2 * lr}]
+    return params, getattr(gw.optim, name)(groups, **options)
+
+
+def _steps(params, optimizer, first, stop):
+    """Steps with numbers, each with its own gradients, some of them missing; the parameters after each."""
+    found = []
+    for n in range(first, stop):
+        gradients = [np.random.default_rng(9 * n + k).standard_normal(shape) for k, shape in enumerate(SHAPES)]
+        for k, p in enumerate(params):
+            p.grad = None if (n, k) in ((0, 1), (3, 0)) else gw.tensor(gradients[k], dtype=p.dtype)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = sum(((p - k) ** 2 * (1 + k)).sum() for k, p in enumerate(params))
+            loss.backward()
+            return loss
+
+        optimizer.step(*[closure] if isinstance(optimizer, gw.optim.LBFGS) else [])
+        found.append([p.detach().clone() for p in params])
+    return found
+
+
+def _loaded(pair, values, state):
+    pair[1].load_state_dict(state)
+    for p, v in zip(pair[0], values, strict=True):
+        p.data = v.clone()
+    return pair
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "dtype"),
+    [(*pair, d) for pair in OPTIMIZERS for d, but in (("float32", ()), ("float16", ("LBFGS",)), ("complex64", REAL))
+     if pair[0] not in but],
+)  # fmt: skip
+def test_a_run_goes_on_as_if_it_had_not_been_interrupted(tmp_path, name, options, dtype):
+    dtype, stop = getattr(gw, dtype), 6
+    start = [np.random.default_rng(k).standard_normal(shape) for k, shape in enumerate(SHAPES)]
+    whole = _steps(*_begun(name, options, start, dtype), 0, stop)
+    for done in range(stop):
+        before = params, optimizer = _begun(name, options, start, dtype)
+        _steps(*before, 0, done)
+        values = [p.detach().clone() for p in params]
+        gw.save([values, optimizer.state_dict()], tmp_path / "state")
+        pickled = pickle.loads(pickle.dumps(before))  # noqa: S301
+
+        under_way = _begun(name, options, start, dtype, 7.0)
+        _steps(*under_way, 3, 5)
+        again = _loaded(_begun(name, options, start, dtype), values, copy.deepcopy(optimizer.state_dict()))
+        ways = {
+            "copied": copy.deepcopy(before),
+            "pickled": pickled,
+            "from a file": _loaded(_begun(name, options, start, dtype), values, gw.load(tmp_path / "state")[1]),
+            "under way": _loaded(under_way, values, copy.deepcopy(optimizer.state_dict())),
+            "twice": _loaded(_begun(name, options, start, dtype), values, again[1].state_dict()),
+            "again": again,
+            "of one that went on": _loaded(_begun(name, options, start, dtype), values, optimizer.state_dict()),
+            "itself": before,
+        }
+        for way, pair in ways.items():
+            for found, right in zip(_steps(*pair, done, stop), whole[done:], strict=True):
+                assert all(map(gw.equal, found, right)), (way, done)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("name", "options"), [(n, o) for n, o in OPTIMIZERS if n != "LBFGS"])
+def test_what_was_saved_in_float32_is_not_rounded_for_16_bits(name, options, dtype):
+    """Neither when it is loaded nor in a step, which is as that of parameters of float32."""
+    start = [np.random.default_rng(k).standard_normal(shape) * 1e-3 for k, shape in enumerate(SHAPES)]
+    params, optimizer = _begun(name, options, start, gw.float32)
+    _steps(params, optimizer, 0, 3)
+    saved = copy.deepcopy(optimizer.state_dict())
+    some = next(iter(saved["state"].values()), {})
+    if "exp_avg_sq" in some:
+        some["exp_avg_sq"].fill_(1e-12)  # 0 in float16
+    narrow, mine = _begun(name, options, [p.detach() for p in params], getattr(gw, dtype))
+    mine.load_state_dict(saved)
+    wide, other = _begun(name, options, narrow, gw.float32)
+    other.load_state_dict(saved)
+    for n in range(4, 7):
+        for i, held in other.state_dict()["state"].items():
+            for key, value in held.items():
+                found = mine.state_dict()["state"][i][key]
+                assert found.dtype is value.dtype
+                assert gw.equal(found, value), (n, key)
+        for p, q in zip(narrow, wide, strict=True):
+            q.data = p.detach().to(gw.float32)
+        for k, (p, q) in enumerate(zip(narrow, wide, strict=True)):
+            p.grad = gw.tensor(np.random.default_rng(n + k).standard_normal(SHAPES[k]), dtype=p.dtype)
+            q.grad = p.grad.to(gw.float32)
+        mine.step()
+        other.step()
+        for p, q in zip(narrow, wide, strict=True):
+            assert gw.equal(p, q.to(p.dtype))
+    mine.load_state_dict(_begun(name, options, narrow, getattr(gw, dtype))[1].state_dict())
+    mine.step()
+    assert all(v.dtype in (p.dtype, gw.float32) for p in narrow for v in mine.state[p].values())

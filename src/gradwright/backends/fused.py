@@ -39,20 +39,24 @@ def is_large(array: Any) -> bool:
 class Memory:
     """Arrays of one dtype, and what is remembered of them: numbers, and arrays of the same shapes.
 
+    Of ``wide`` ones, which are of 16 bits, arrays of float32 are remembered.
+
     Attributes:
         arrays: the arrays as last seen; see `place`.
         numbers: a row for each number that is remembered, a column for each array.
         buffers: by name, the flat buffers, of real numbers.
     """
 
-    def __init__(self, arrays: list[Any], names: Iterable[str], numbers: dict[str, float], number_dtype: Any) -> None:
+    def __init__(self, arrays: list[Any], names: Iterable[str], numbers: dict[str, float], number_dtype: Any,
+                 wide: bool = False) -> None:  # fmt: skip
         self.arrays = list(arrays)
         self._shapes = [a.shape for a in arrays]
         self._dtype = arrays[0].dtype
         self._real = np.empty(0, self._dtype).real.dtype
         width = self._dtype.itemsize // self._real.itemsize
         self._bounds = list(accumulate((width * a.size for a in arrays), initial=0))
-        self.buffers = {name: np.empty(self._bounds[-1], self._real) for name in names}
+        self._kept = _SINGLE if wide else self._real
+        self.buffers = {name: np.empty(self._bounds[-1], self._kept) for name in names}
         self._names = tuple(numbers)
         self.numbers = np.empty((len(numbers), len(arrays)), number_dtype)
         self.numbers[:] = np.reshape([*numbers.values()], (-1, 1))
@@ -67,9 +71,10 @@ class Memory:
         numbers, columns = self.numbers, len(self.arrays)
         for k, name in enumerate(self._names):
             yield name, np.ndarray((), numbers.dtype, numbers, (k * columns + i) * numbers.itemsize)
-        start, shape = self._bounds[i] * self._real.itemsize, self._shapes[i]
+        start, shape = self._bounds[i] * self._kept.itemsize, self._shapes[i]
+        dtype = self._dtype if self._kept is self._real else self._kept
         for name, buffer in self.buffers.items():
-            yield name, np.ndarray(shape, self._dtype, buffer, start)
+            yield name, np.ndarray(shape, dtype, buffer, start)
 
     def fits(self, i: int, array: Any) -> bool:
         """Whether an array may take the place of array ``i``."""
@@ -194,9 +199,10 @@ class _Piece:
 def _in_single(update: Update, arrays: list[Any], spares: list[Any]) -> list[Call]:
     """The calls of ``update`` on arrays of 16-bit numbers, computed in float32 and rounded once at the end."""
     n = len(arrays)
-    p, _, *state = wide = spares[:n]
-    back = map(copying, (arrays[0], *arrays[2:]), (p, *state))  # not the gradient
-    return [*map(copying, wide, arrays), *update(*wide, *spares[n:]), *back]
+    wide = [a if a.dtype == _SINGLE else spare for a, spare in zip(arrays, spares[:n], strict=True)]
+    moved = [(a, w) for a, w in zip(arrays, wide, strict=True) if a is not w]
+    back = [(a, w) for a, w in moved if a is not arrays[1]]  # not the gradient
+    return [*[copying(w, a) for a, w in moved], *update(*wide, *spares[n:]), *[copying(a, w) for a, w in back]]
 
 
 def sharing(arrays: Iterable[Any]) -> set[int]:

@@ -13,6 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gradwright.backends.quiet import quietly
+from gradwright.base.dtypes import float32
 from gradwright.base.errors import kind
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.hooks import Registry, RemovableHandle, add
@@ -281,8 +282,9 @@ class Optimizer(Uncaptured):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned, also PyTorch's: state is matched to parameters by their order.
 
-        State of floating-point parameters is converted to their dtype, except "step". Tensors are copied, so that what
-        was saved stays as it is. Learning rates come along, so make schedulers first.
+        State of floating-point parameters is converted to their dtype, except "step"; what had more bits than a 16-bit
+        parameter stays so, as float32. Tensors are copied, so that what was saved stays as it is. Learning rates come
+        along, so make schedulers first, or load them, too.
 
         Raises ValueError if the groups do not fit, or lack options; nothing has been changed then. State that lacks a
         part, or is of another size than the parameter, is an error in the next step.
@@ -376,7 +378,10 @@ def _converted(value: Any, p: Tensor, key: Any = None) -> Any:
     if not isinstance(value, Tensor) and hasattr(value, "__array__"):
         value = as_tensor(value.__array__(), device="cpu")
     if isinstance(value, Tensor):
-        return value.to(p.device, p.dtype if key != "step" and p.is_floating_point() else None, copy=True)
+        dtype = None if key == "step" or not p.is_floating_point() else p.dtype
+        if dtype is not None and dtype.itemsize == 2 < value.dtype.itemsize and value.is_floating_point():
+            dtype = float32  # the step computes in it, and a second moment would be 0
+        return value.to(p.device, dtype, copy=True)
     if isinstance(value, Mapping):
         return {k: _converted(v, p, k) for k, v in value.items()}
     return type(value)(_converted(v, p) for v in value) if isinstance(value, (list, tuple)) else value

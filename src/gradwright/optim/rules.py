@@ -14,7 +14,7 @@ step to the next: a parameter's memory may be exchanged, and its state replaced.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -132,8 +132,8 @@ class Ruled(Stepping):
         def wide(t: Any) -> Any:
             return xp.astype(xp.view_as_real(t) if p.is_complex() else t, kind, copy=False)
 
-        def narrow(t: Any) -> Any:
-            return xp.astype(xp.view_as_complex(t) if p.is_complex() else t, p.dtype, copy=False)
+        def narrow(t: Any, like: Any = p) -> Any:
+            return xp.astype(xp.view_as_complex(t) if p.is_complex() else t, like.dtype, copy=False)
 
         now: dict[str, Any] = {"dtype": p.dtype}
         for name, start in numbers.items():
@@ -144,7 +144,7 @@ class Ruled(Stepping):
                  if isinstance(value, Tensor) else value for name, value in given.items()}  # fmt: skip
         state = {name: wide(found[name]) for name in arrays}
         new = whole(*form)(_Meeting(), p=wide(p), g=wide(p._grad), **state, **given)
-        values = {name: narrow(new[name]) if name in arrays else xp.astype(kept[name], number_dtype())
+        values = {name: narrow(new[name], found[name]) if name in arrays else xp.astype(kept[name], number_dtype())
                   for name in found}  # fmt: skip
         here = {name for name in found if not recorded and held.get(name) is found[name]}
         assign_all([(p, narrow(new["p"])), *[(found[name], values.pop(name)) for name in here]], (held.update, values))
@@ -295,18 +295,22 @@ class Fused(Ruled):
             p for p in params
             if (place := places.get(id(p))) is None or place[0].names != names or not place[0].knows(place[1])
         ]  # fmt: skip
-        for block in _laid_out(strangers, numbers, arrays):
-            places.update((id(p), (block, i)) for i, p in enumerate(block.params))
-        found: dict[Block, list[int]] = {}
-        starts: dict[Block, dict[str, Any]] = {}
-        for p in params:
-            block, i = places[id(p)]
-            if block.held[i]:
-                if block not in starts:
-                    starts[block] = block.starts(numbers, arrays)
-                block.settle(i, self.state, starts[block])
-            found.setdefault(block, []).append(i)
-        return found
+        while True:
+            for block in _laid_out(strangers, self.state, numbers, arrays):
+                places.update((id(p), (block, i)) for i, p in enumerate(block.params))
+            found: dict[Block, list[int]] = {}
+            starts: dict[Block, dict[str, Any]] = {}
+            strangers = []
+            for p in params:
+                block, i = places[id(p)]
+                if block.held[i]:
+                    if block not in starts:
+                        starts[block] = block.starts(numbers, arrays)
+                    if not block.settle(i, self.state, starts[block]):
+                        strangers.append(p)
+                found.setdefault(block, []).append(i)
+            if not strangers:
+                return found
 
 
 @lru_cache(maxsize=256)
@@ -314,19 +318,25 @@ def _in_place(form: tuple[Any, ...], arrays: tuple[str, ...], numbers: tuple[str
     return InPlace(whole(*form), arrays, numbers)
 
 
-def _laid_out(params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> Iterator[Block]:
-    """Blocks for these parameters, one for each dtype.
+def is_wide(p: Any, held: Any, names: Iterable[str]) -> bool:
+    """Whether numbers of more bits than a 16-bit parameter has were put into its state, to be kept as they are."""
+    dtypes_of = [getattr(held.get(name), "dtype", p.dtype) for name in names] if held and p.dtype.itemsize == 2 else []
+    return any(dtype.itemsize > 2 for dtype in dtypes_of)
+
+
+def _laid_out(params: list[Any], state: Any, numbers: dict[str, float], arrays: dict[str, float]) -> Iterator[Block]:
+    """Blocks for these parameters, one for each dtype, of theirs and of their state.
 
     Large parameters come last, so that the small ones are neighbours; but not where the order could matter.
     """
     by_dtype: dict[Any, dict[int, Any]] = {}
     for p in params:
-        by_dtype.setdefault(p.array.dtype, {})[id(p)] = p
-    for group in by_dtype.values():
+        by_dtype.setdefault((p.array.dtype, is_wide(p, state.get(p), arrays)), {})[id(p)] = p
+    for (_, wide), group in by_dtype.items():
         members = list(group.values())
         if not sharing([p.array for p in members]):
             members.sort(key=lambda p: is_large(p.array))
-        yield Block(members, numbers, arrays)
+        yield Block(members, numbers, arrays, wide)
 
 
 class Block:
@@ -338,14 +348,15 @@ class Block:
         memory: where that lies.
         xp: the namespace of its arrays.
         held: for each parameter, what its state consists of: names, tensors and the arrays under these.
+        wide: whether that is of float32, of parameters of 16 bits.
     """
 
-    def __init__(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> None:
-        self.params = params
+    def __init__(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float], wide: bool) -> None:
+        self.params, self.wide = params, wide
         self.names = (*numbers, *arrays)
         for p in params:
             check_writable(p, False)
-        self.memory = Memory([writable(p) for p in params], arrays, numbers, number_dtype().dtype)
+        self.memory = Memory([writable(p) for p in params], arrays, numbers, number_dtype().dtype, wide)
         self.xp = namespace(self.memory.numbers)
         self._hides = any(name[0] == "_" for name in self.names)
         counters: dict[str, list[Any]] = {name: [0] for name in self.names}
@@ -369,10 +380,11 @@ class Block:
         dtype = dtypes.of(self.memory.arrays[0].dtype)
         return numbers | {name: start_of(value, dtype) for name, value in arrays.items()}
 
-    def settle(self, i: int, state: Any, start: dict[str, Any]) -> None:
+    def settle(self, i: int, state: Any, start: dict[str, Any]) -> bool:
         """See that what ``state`` has for parameter ``i`` are our views; what else it has, is copied into them.
 
-        If it has nothing, that is what there is at the ``start``, which depends on the options of today.
+        If it has nothing, that is what there is at the ``start``, which depends on the options of today. False if the
+        numbers would not fit.
         """
         mine = state.get(self.params[i])
         if mine is None:
@@ -381,7 +393,9 @@ class Block:
             if mine.get(name) is not t or t.array is not array:
                 break
         else:
-            return
+            return True
+        if is_wide(self.params[i], mine, self.memory.buffers) != self.wide:
+            return False
         if mine:
             check_state(mine, {name: array.shape for name, _, array in self.held[i]}, self.memory.arrays[i].shape)
         if self._hides:
@@ -397,3 +411,4 @@ class Block:
                 array[...] = getattr(value, "array", value)
                 t.array = array
         mine.update({name: t for name, t, _ in self.held[i]})  # at once: none is missing after an interrupt
+        return True
