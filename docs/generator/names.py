@@ -15,7 +15,7 @@ import gradwright
 from gradwright.base.paths import PUBLIC_NAMES
 from gradwright.pytorch import known, served
 
-OWN = ("check", "optim", "testing", "verify", "viz")
+OWN = ("verify", *(name for name in dir(gradwright) if name[0] != "_" and name not in gradwright.__all__))
 """Modules for users that ``gradwright.__all__`` leaves out."""
 _CONSTANTS = (float, str, type(None), type(gradwright.float32))
 

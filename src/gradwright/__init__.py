@@ -17,6 +17,7 @@ from gradwright.backends.devices import get_default_device as get_default_device
 from gradwright.backends.devices import set_default_device as set_default_device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.base import dtypes as _dtypes
+from gradwright.base import later_names as _later_names
 from gradwright.base.dtypes import *
 from gradwright.base.errors import AnomalyError as AnomalyError
 from gradwright.base.errors import CapturedTensor as CapturedTensor
@@ -92,6 +93,8 @@ short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 get_default_dtype, set_default_dtype = _dtypes.default, _dtypes.set_default
 
+# What is imported when it is first asked for. A name is written here, or in the `__all__` of a module that is here with
+# a star; what is read of it when a program runs is `base.later_names`, which `python -m docs.generator.stubs` makes.
 if _typing.TYPE_CHECKING:
     from gradwright import distributed as distributed
     from gradwright import distributions as distributions
@@ -157,69 +160,7 @@ if _typing.TYPE_CHECKING:
     from gradwright.verify import check as check
     from gradwright.verify.audit import audit as audit
 
-_MODULES = (
-    "cuda", "distributed", "distributions", "func", "masked", "nn", "profiler", "serialization", "signal", "sparse",
-    "utils", "check", "optim", "testing", "viz",
-)  # fmt: skip
-_LAYERS = (
-    "alpha_dropout alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits celu celu_ "
-    "cosine_embedding_loss cosine_similarity ctc_loss dropout dropout_ embedding feature_alpha_dropout "
-    "feature_alpha_dropout_ feature_dropout feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
-    "layer_norm margin_ranking_loss native_batch_norm native_dropout native_group_norm native_layer_norm "
-    "pairwise_distance pdist poisson_nll_loss relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_ "
-    "triplet_margin_loss _batch_norm_with_update _native_batch_norm_legit _softmax_backward_data"
-)  # fmt: skip
-_CONVOLUTIONS = (
-    "adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d channel_shuffle conv1d conv2d "
-    "conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution grid_sampler grid_sampler_2d "
-    "grid_sampler_3d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle "
-    "pixel_shuffle pixel_unshuffle _upsample_bilinear2d_aa"
-)  # fmt: skip
-_AROUND = {
-    "amp": "GradScaler autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
-    "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled "
-    "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
-    "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
-    "asked": "compiled_with_cxx11_abi frombuffer get_device has_lapack has_mkl has_openmp has_spectral is_conj "
-    "is_distributed is_inference is_neg is_same_size is_signed is_vulkan_available range typename",
-    "in_place": "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ "
-    "ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ "
-    "fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ "
-    "reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_",
-    "jit": "Future fork wait",
-    "old": "frobenius_norm gru_cell lstm_cell norm_except_dim nuclear_norm rnn_relu_cell rnn_tanh_cell",
-    "settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision "
-    "get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
-    "set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
-    "set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms",
-    "symbols": "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
-    "while_loop",
-}
-_FOREACH = (
-    "abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp expm1 floor frac lerp "
-    "lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt sigmoid sign sin sinh sqrt sub tan "
-    "tanh trunc"
-)
-_TYPED = (
-    "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
-    "ShortTensor"
-)
-_LATER = {
-    **{name: f"gradwright.pytorch.{home}" for home, names in _AROUND.items() for name in names.split()},
-    **{name: f"gradwright.{name}" for name in _MODULES},
-    **dict.fromkeys(_LAYERS.split(), "gradwright.nn.functional.top"),
-    **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
-    **{f"_foreach_{name}{end}": "gradwright.pytorch.foreach" for name in _FOREACH.split() for end in ("", "_")},
-    **{f"_foreach_{name}": "gradwright.pytorch.foreach" for name in ("clone", "copy_", "max", "norm", "zero_")},
-    **dict.fromkeys(_TYPED.split(), "gradwright.typed"),
-    "DisableTorchFunctionSubclass": "gradwright.face.methods.subclasses",
-    **dict.fromkeys(("TypedStorage", "UntypedStorage", "is_storage"), "gradwright.face.methods.storage"),
-    **dict.fromkeys(("load", "save"), "gradwright.serialization"),
-    **{name: f"gradwright.transform.{name}" for name in ("value_and_grad", "vmap")},
-    "audit": "gradwright.verify.audit",
-    "compile": "gradwright.compilation.compile",
-    "sparse_coo_tensor": "gradwright.sparse",
-}
+_LATER = {name: home for home, names in _later_names.LATER.items() for name in names.split()}
 _install_paths()
 if not _typing.TYPE_CHECKING:  # to which all names that there are are known
     __getattr__, __dir__ = _later(__name__, _LATER)

@@ -1,2 +1,2 @@
-# For type checkers: this path leads to gradwright/face/masked (base/paths.py).
+# For type checkers: this path leads to gradwright.face.masked. Made by python -m docs.generator.stubs.
 from gradwright.face.masked import *

@@ -1,2 +1,2 @@
-# For type checkers: this path leads to gradwright/face/special_names (base/paths.py).
+# For type checkers: this path leads to gradwright.face.special_names. Made by python -m docs.generator.stubs.
 from gradwright.face.special_names import *

@@ -44,17 +44,6 @@ def test_a_public_path_is_an_attribute_that_nobody_need_import() -> None:
     assert ran.stdout.split() == ["gradwright.base.errors", "gradwright.engine.hooks"]
 
 
-def test_type_checkers_find_what_a_public_path_leads_to() -> None:
-    """The paths that the reference lists: each has a stub beside the wings that hands its names on."""
-    package = Path(gw.__file__).parent
-    shown = [path for path in PUBLIC if path in paths.PUBLIC and path.count(".") == 1]
-    assert len(shown) >= 9
-    for path in shown:
-        name, home = path.partition(".")[2], paths.PUBLIC[path]
-        stub = package / f"{name}.pyi" if (package / f"{name}.pyi").exists() else package / name / "__init__.pyi"
-        assert f"from {home} import " in stub.read_text(encoding="utf-8"), path
-
-
 @pytest.mark.parametrize("path", PICKLED)
 def test_pickles_find_what_they_name(path: str) -> None:
     module = importlib.import_module(path)

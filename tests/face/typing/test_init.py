@@ -1,6 +1,5 @@
 """What is declared for type checkers is what there is: functions by their names, parameters, fields of results."""
 
-import ast
 import importlib
 import inspect
 import typing
@@ -10,33 +9,10 @@ import pytest
 
 import gradwright as gw
 from gradwright import autograd, fft, func, linalg, masked, nn, optim, special
-from gradwright.face.xp import elementwise, info
 from gradwright.nn import functional as F
-from gradwright.pytorch.in_place import NAMES as IN_PLACE
 from gradwright.utils import data
 
 _typing = importlib.import_module("gradwright.face.typing")  # not gradwright's attribute, which is Python's typing
-
-
-def declared(module: str) -> dict[str, str]:
-    """The names that a module of declarations gives meaning to, and what they are declared as."""
-    tree = ast.parse(inspect.getsource(importlib.import_module(f"gradwright.face.typing.{module}")))
-    found = {
-        name.id: ast.unparse(node.value)
-        for node in tree.body if isinstance(node, ast.Assign)
-        for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    }  # fmt: skip
-    return {name: value for name, value in found.items() if name[0] != "_"}
-
-
-def test_functions_that_write_into_their_argument():
-    assert sorted(declared("in_place")) == sorted(IN_PLACE)
-
-
-def test_functions_of_the_standard_and_its_dtypes():
-    ones, twos = elementwise._FLOATING + elementwise._SIMPLE, elementwise._FLOATING_PAIRS + elementwise._PAIRS
-    kinds = {"_one": ones, "_two": twos, "_any": [d.name for d in info.STANDARD]}
-    assert declared("standard") == {name: kind for kind, names in kinds.items() for name in names}
 
 
 NAMES = {name: getattr(_typing, name) for name in _typing.__all__}

@@ -13,16 +13,16 @@ from gradwright.face.reading import standard
 from gradwright.face.xp.creation import zeros_like
 from gradwright.ops.declare import Op, op, table
 
-_FLOATING = [
+FLOATING = [
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log", "log10", "log1p", "log2",
     "reciprocal", "sin", "sinh", "sqrt", "tan", "tanh",
 ]  # fmt: skip
-_SIMPLE = [
+SIMPLE = [
     "abs", "bitwise_invert", "ceil", "conj", "floor", "isfinite", "isinf", "isnan", "logical_not", "negative",
     "round", "sign", "signbit", "square", "trunc",
 ]  # fmt: skip
-_FLOATING_PAIRS = ["atan2", "copysign", "divide", "hypot", "logaddexp", "nextafter"]
-_PAIRS = [
+FLOATING_PAIRS = ["atan2", "copysign", "divide", "hypot", "logaddexp", "nextafter"]
+PAIRS = [
     "add", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "equal",
     "floor_divide", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or", "logical_xor",
     "maximum", "minimum", "multiply", "not_equal", "remainder", "subtract",
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradwright.face.typing import Number, OfOne, Tensor
 
 __all__ = ["clip", "imag", "positive", "pow", "real"]
-__all__ += [name for names in (_FLOATING, _SIMPLE, _FLOATING_PAIRS, _PAIRS) for name in names]
+__all__ += [name for names in (FLOATING, SIMPLE, FLOATING_PAIRS, PAIRS) for name in names]
 
 
 def _signature(*names: str) -> Signature:
@@ -86,10 +86,10 @@ def _of_two(name: str, *, floating: bool = False) -> Callable[[Any, Any], Any]:
     return call
 
 
-globals().update({name: _function(name, floating=True) for name in _FLOATING})
-globals().update({name: _function(name) for name in _SIMPLE})
-globals().update({name: _of_two(name, floating=True) for name in _FLOATING_PAIRS})
-globals().update({name: _of_two(name) for name in _PAIRS})
+globals().update({name: _function(name, floating=True) for name in FLOATING})
+globals().update({name: _function(name) for name in SIMPLE})
+globals().update({name: _of_two(name, floating=True) for name in FLOATING_PAIRS})
+globals().update({name: _of_two(name) for name in PAIRS})
 
 _pow = _of_two("pow")
 

@@ -37,7 +37,7 @@ __all__ = [
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "affine_grid_generator", "avg_pool1d", "channel_shuffle", "conv1d",
     "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
     "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
-    "max_pool3d", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle",
+    "max_pool3d", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "_upsample_bilinear2d_aa",
 ]  # fmt: skip
 
 

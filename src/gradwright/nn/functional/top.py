@@ -31,7 +31,7 @@ __all__ = [
     "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "native_batch_norm",
     "native_dropout", "native_group_norm", "native_layer_norm", "pairwise_distance",
     "pdist", "poisson_nll_loss", "relu_", "rms_norm", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
-    "triplet_margin_loss",
+    "triplet_margin_loss", "_batch_norm_with_update", "_native_batch_norm_legit", "_softmax_backward_data",
 ]  # fmt: skip
 
 
