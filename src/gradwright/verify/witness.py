@@ -23,7 +23,7 @@ from gradwright.function.contract.signature import has_setup
 from gradwright.function.contract.trees import tree_flatten
 from gradwright.function.custom_op import CustomOp
 from gradwright.ops.declare import Op
-from gradwright.verify.conditions import REFUSED
+from gradwright.verify.experiments import REFUSED
 from gradwright.verify.numeric.differences import differences
 from gradwright.verify.numeric.jacobian import unbound
 

@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import gradwright
 from gradwright.base.cpython.forks import cached_property
 from gradwright.verify.check.calls import Call, flat, mapped
 from gradwright.verify.check.discover import Subject
+from gradwright.verify.experiments import Fault, Trying, Visit, fault
+from gradwright.verify.numeric.again import UNASKED, USUAL, Calls, Change, Outcome
 from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import rounding
 
@@ -50,10 +53,15 @@ class Run:
         """Copies of the values."""
         return [v.detach().numpy().copy() for v in self.values]
 
+    @property
+    def floats(self) -> list[Any]:
+        """The same, None for one that is not of floating point."""
+        return [a if a.dtype.kind in "fc" else None for a in self.arrays]
+
 
 @dataclass(eq=False)
-class Trial:
-    """A subject and a call of it."""
+class Trial(Calls):
+    """A subject and a call of it, made on fresh tensors each time."""
 
     subject: Subject
     call: Call
@@ -69,6 +77,21 @@ class Trial:
     @property
     def T(self) -> Any:
         return self.subject.T
+
+    @property
+    def arrays(self) -> list[Any]:  # type: ignore[override]
+        """The numbers of all tensors among the arguments."""
+        return [a.array for a in self.call.args]
+
+    @property
+    def wanted(self) -> list[bool]:  # type: ignore[override]
+        """Which of them require grad."""
+        return [a.grad for a in self.call.args]
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]
+        """What they are called."""
+        return self.call.labels()
 
     def other(self, call: Call) -> Trial:
         """The same subject with another call."""
@@ -131,9 +154,31 @@ class Trial:
                                      create_graph=recorded, allow_unused=True)
         return [None if g is None else g.detach().numpy() for g in found]
 
-    def gradients(self) -> list[Any]:
-        """The gradients of a run of its own."""
-        return self.backward(self.run())
+    def outcome(self, change: Change = USUAL) -> Outcome:
+        """What comes of a run of its own."""
+        arrays, asked = self.laid_out(change), self.asked(change)
+        trial = self.other(self.call.with_arrays(lambda k, a: arrays[k]))
+        if change.plain:
+            with self.T.no_grad():
+                return Outcome(trial.run(asked).floats, [])
+        run = trial.run(asked)
+        return Outcome(run.floats, self.pulled(run, change, asked))
+
+    def pulled(self, run: Run, change: Change = USUAL, asked: Sequence[bool] | None = None) -> list[Any]:
+        """The gradients of all inputs by a pass over the graph of a run."""
+        given = self.given(change, {k: v.detach().numpy() for k, v in enumerate(run.values) if v.requires_grad})
+        found = iter(self.backward(run, given, change.recorded) if given and run.leaves else [None] * len(run.leaves))
+        return [next(found) if a else UNASKED for a in asked or self.wanted]
+
+    def fault(self, name: str) -> Fault | None:
+        """What one of the experiments finds."""
+        visit, run = Visit(self), self.run()
+        right = Outcome(run.floats, self.pulled(run))
+        silent = [k for k, a in enumerate(run.floats) if a is not None and not run.values[k].requires_grad]
+        unit = max((rounding(a.dtype) for a in (*self.arrays, *run.arrays) if a.dtype.kind in "fc"), default=0.0)
+        trying = Trying(visit, right, lambda: self.pulled(run), self.names, silent if run.outputs else [], 0.0,
+                        1e3 * unit, refusing=True, foreign=self.T is not gradwright)  # fmt: skip
+        return fault(trying, name)
 
 
 def apart(a: Sequence[Any], b: Sequence[Any]) -> float:

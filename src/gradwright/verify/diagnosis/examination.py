@@ -15,7 +15,6 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
-from gradwright.verify.conditions import Conditions, Visit
 from gradwright.verify.diagnosis.behaviour import overlap, telling
 from gradwright.verify.diagnosis.case import Case, leaf
 from gradwright.verify.diagnosis.context import Context
@@ -26,6 +25,8 @@ from gradwright.verify.diagnosis.probes import Probes, experiments, leftover, ov
 from gradwright.verify.diagnosis.random_sums import search
 from gradwright.verify.diagnosis.records import Diagnosis, Hypothesis, Verdict
 from gradwright.verify.diagnosis.reproduction import Replay
+from gradwright.verify.experiments import Conditions, Visit
+from gradwright.verify.numeric.again import OfFunction
 from gradwright.verify.numeric.budget import estimate
 from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import exchanged, rounding, tensors
@@ -214,7 +215,7 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget
     context = Context(case, residuals, probes, order, first)
     verdict = judge(context)
     if around and verdict is Verdict.VERIFIED:
-        fault = Conditions(Visit(case.func, case.inputs), case, leftover(case), telling(context)).fault()
+        fault = Conditions(Visit(OfFunction(case.func, case.inputs)), case, leftover(case), telling(context)).fault()
         if fault is not None:
             context = replace(context, probes=replace(probes, fault=fault))
             verdict = Verdict.WRONG

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradwright.verify.conditions import REFUSED
 from gradwright.verify.diagnosis import absence, behaviour, layout, scaling, second
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.context import Context
@@ -21,6 +20,7 @@ from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.probes import Probes
 from gradwright.verify.diagnosis.records import Hypothesis
 from gradwright.verify.diagnosis.residual import Residual
+from gradwright.verify.experiments import REFUSED
 
 Fit = Callable[[Residual, Context], Hypothesis | None]
 SMALL = "small error"

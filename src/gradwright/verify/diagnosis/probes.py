@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.verify.conditions import REFUSED, Fault
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.random_sums import (
     along,
@@ -20,6 +19,7 @@ from gradwright.verify.diagnosis.random_sums import (
     random_direction,
 )
 from gradwright.verify.diagnosis.residual import Residual
+from gradwright.verify.experiments import REFUSED, Fault
 from gradwright.verify.numeric.differences import here
 from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import as_coordinates, coordinates, rounding

@@ -15,13 +15,14 @@ from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
 from gradwright.transform.arguments import settled
-from gradwright.verify.conditions import Conditions, Visit
 from gradwright.verify.diagnosis import diagnose
+from gradwright.verify.experiments import Conditions, Visit
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
 from gradwright.verify.gradcheck.forward import check_batched_backward, check_batched_forward
 from gradwright.verify.gradcheck.passes import check_linear, check_surrogate, check_undefined, check_zero, surrogates
 from gradwright.verify.gradcheck.projections import ACCEPTED, project
 from gradwright.verify.gradcheck.settings import Settings, check_inputs, precision_of
+from gradwright.verify.numeric.again import OfFunction
 from gradwright.verify.numeric.budget import Picked, estimate, pick
 from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import Subject, leaf, parameters, tensors
@@ -194,7 +195,7 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[st
     subject: Subject | None = None
     try:
         with strict():
-            visit = Visit(func, inputs)
+            visit = Visit(OfFunction(func, inputs))
             subject = Subject(func, inputs, names)
             settings = asked.suited(precision_of(subject))
             if declared := surrogates(subject):

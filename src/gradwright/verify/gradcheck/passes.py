@@ -13,7 +13,7 @@ from gradwright.engine.backward import walk
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.function.contract.surrogate import reasons
-from gradwright.verify.conditions import Conditions
+from gradwright.verify.experiments import Conditions
 from gradwright.verify.gradcheck.settings import Settings
 from gradwright.verify.numeric.draws import draw
 from gradwright.verify.numeric.jacobian import Backward, Matrix, Subject, analytical, as_coordinates, pullback

@@ -63,7 +63,7 @@ def test_what_is_wrong_with_any_inputs_is_not_guessed_away():
         (trial,), problem, made_up = called(f)
         assert (str(trial.call), problem, made_up) == ("x: float64 (5,), lam: float64 ()", None, True)
         with pytest.raises(RuntimeError, match="changed its grad_output in place"):
-            trial.gradients()
+            trial.backward(trial.run())
 
 
 def test_a_larger_guess_has_to_do_without_any_doubt():

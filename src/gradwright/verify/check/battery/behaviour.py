@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwright.base.errors import GradientWarning
 from gradwright.verify.check.attempt import Attempt
-from gradwright.verify.check.battery.findings import advised, error, failed, passed, skipped
+from gradwright.verify.check.battery.findings import advised, error, failed, passed, skipped, tried
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.trial import Run, Trial, close
 from gradwright.verify.numeric.streams import Streams, kept_between_calls
@@ -167,27 +167,9 @@ def independent_calls(trial: Trial) -> Finding:
 
 def grad_modes(trial: Trial) -> Finding:
     """Whether it is recorded changes nothing: neither what forward returns nor what backward gives."""
-    run = trial.run()
-    attempt = Attempt()
-    with attempt, trial.T.no_grad():
-        unrecorded = trial.run()
-    same_number = attempt.error is None and len(unrecorded.values) == len(run.values)
-    if same_number and not close(unrecorded.arrays, run.arrays):
-        return _recorded(trial, "forward", "under no_grad forward gives another result")
-    if run.outputs:
-        attempt = Attempt()  # that it cannot be recorded is no fault
-        with attempt:
-            recorded = trial.backward(trial.run(), recorded=True)
-        if attempt.error is None and not close(recorded, trial.backward(run)):
-            what = "in a pass that is recorded (create_graph=True) backward gives another gradient"
-            return _recorded(trial, "backward", what)
-    return passed()
-
-
-def _recorded(trial: Trial, part: str, sentence: str) -> Finding:
-    mend = "compute the same whether is_grad_enabled() or not"
-    lines = trial.lines(part, r"grad_enabled|requires_grad|needs_input_grad|grad_fn")
-    return failed("grad mode", sentence, mend, lines)
+    part = lambda fault: "backward" if "backward" in fault.sentence else "forward"
+    return tried(trial, "grad mode", lambda fault: trial.lines(
+        part(fault), r"grad_enabled|requires_grad|needs_input_grad|grad_fn"))  # fmt: skip
 
 
 def _disturbed(trial: Trial, sentence: str) -> Finding:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradwright.verify.check.attempt import Attempt
-from gradwright.verify.check.battery.findings import advised, failed, listed, passed, skipped
+from gradwright.verify.check.battery.findings import advised, failed, listed, passed, skipped, tried
 from gradwright.verify.check.calls import Arg
 from gradwright.verify.check.discover import PLACE
-from gradwright.verify.check.records import Finding
+from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import gradient
-from gradwright.verify.check.trial import Trial, apart, close
-from gradwright.verify.conditions import DECLARED, GROWS, growing, way
-from gradwright.verify.numeric.jacobian import rounding
+from gradwright.verify.check.trial import Told, Trial, apart, close
+from gradwright.verify.experiments import Fault
 
 
 def _positions(trial: Trial) -> list[int | None]:
@@ -30,45 +29,33 @@ def _positions(trial: Trial) -> list[int | None]:
 
 
 def needs_input_grad(trial: Trial) -> Finding:
-    """Each input alone gets the gradient that it gets with the others, and for the others nothing is computed."""
-    args = trial.call.args
-    wanted = [k for k, a in enumerate(args) if a.grad]
+    """Some inputs get without the others the gradient that they get with them, and for these nothing is computed."""
+    wanted = [k for k, a in enumerate(trial.call.args) if a.grad]
     if len(wanted) < 2:
         return passed("only one input has a gradient")
-    full = dict(zip(wanted, trial.gradients(), strict=True))
     labels, positions = trial.call.labels(), _positions(trial)
-    idle: set[int] = set()
-    for k in wanted:
-        attempt = Attempt()
-        trial.told.clear()
-        with attempt:
-            run = trial.run([j == k for j in range(len(args))])
-            alone = trial.backward(run)
-        if attempt.error is not None:
-            return failed("needs_input_grad", f"fails when only `{labels[k]}` requires grad: {attempt.said()}",
-                          "ask ctx.needs_input_grad, and return None for what does not need a gradient",
-                          attempt.line(trial.subject.file))
-        if not close(alone, [full[k]]):
-            return failed("needs_input_grad", f"the gradient of `{labels[k]}` is another one when only `{labels[k]}` "
-                          "requires grad", "look at what depends on ctx.needs_input_grad, or on requires_grad",
-                          trial.lines("backward", "needs_input_grad") or gradient(trial, positions[k]))
-        idle |= set(_idle(trial, positions, [j for j in wanted if j != k]))
-    if not idle:
-        return passed()
-    names = listed([f"`{labels[j]}`" for j in sorted(idle)])
+    trial.told.clear()
+
+    def lines(fault: Fault) -> Sequence[int]:
+        at = [positions[k] for k in wanted if fault.sentence.endswith(f"`{labels[k]}`")]
+        return trial.lines("backward", "needs_input_grad") or gradient(trial, at[0] if at else None)
+
+    found = tried(trial, "needs_input_grad", lines)
+    idle = sorted({j for told in trial.told for j in wanted if _idle(trial, told, positions[j])})
+    if not idle or found.outcome is not Outcome.PASS:
+        return found
+    names = listed([f"`{labels[j]}`" for j in idle])
     what = f"the gradient of {names} is" if len(idle) == 1 else f"the gradients of {names} are"
     return advised("wasted work", f"{what} computed also when nobody asks for {'it' if len(idle) == 1 else 'them'}",
                    "compute it only if ctx.needs_input_grad says so, and return None otherwise")
 
 
-def _idle(trial: Trial, positions: list[int | None], others: list[int]) -> Iterator[int]:
-    """Those of the inputs that need no gradient for which backward computed one."""
-    for told in trial.told:
-        for j in others:
-            p = positions[j]
-            g = told.returned[p] if p is not None and p < len(told.returned) else None
-            if isinstance(g, trial.T.Tensor) and not any(_same(g, c, trial) for c in told.cotangents):
-                yield j
+def _idle(trial: Trial, told: Told, p: int | None) -> bool:
+    """Whether backward computed the gradient of argument ``p`` that nobody asked for."""
+    if p is None or p >= min(len(told.returned), len(told.needs)) or told.needs[p]:
+        return False
+    g = told.returned[p]
+    return isinstance(g, trial.T.Tensor) and not any(_same(g, c, trial) for c in told.cotangents)
 
 
 def _same(g: Any, cotangent: Any, trial: Trial) -> bool:
@@ -104,22 +91,8 @@ def undefined_gradients(trial: Trial) -> Finding:
 
 def marked_outputs(trial: Trial) -> Finding:
     """Outputs that are marked as non-differentiable are flat."""
-    run = trial.run()
-    silent = [k for k, a in enumerate(run.arrays) if a.dtype.kind in "fc" and not run.values[k].requires_grad]
-    if not silent or not run.outputs:
-        return passed()
-    args = trial.call.args
-    ways = [way(a.array) if a.grad else 0 for a in args]
-
-    def at(t: float) -> list[Any]:
-        return trial.other(trial.call.with_arrays(lambda k, a: (a + t * ways[k]).astype(a.dtype))).run().arrays
-
-    unit = max(rounding(a.array.dtype) for a in args if a.grad)
-    k = growing(at, unit, silent)
-    if k is None:
-        return passed()
-    lines = trial.lines("forward", "mark_non_differentiable") or trial.lines("setup_context", "mark_non_differentiable")
-    return failed("non-differentiable", f"output {k} {GROWS}", DECLARED, lines)
+    return tried(trial, "non-differentiable", lambda fault: trial.lines("forward", "mark_non_differentiable")
+                 or trial.lines("setup_context", "mark_non_differentiable"))  # fmt: skip
 
 
 def shapes(trial: Trial) -> Finding:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.discover import Subject
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import gradient, named, returned
 from gradwright.verify.check.trial import Trial
+from gradwright.verify.experiments import Fault
 
 
 def passed(sentence: str = "") -> Finding:
@@ -25,6 +26,17 @@ def advised(cause: str, sentence: str, mend: str) -> Finding:
 def failed(cause: str, sentence: str, mend: str, lines: Sequence[int] = ()) -> Finding:
     """It is not so."""
     return Finding("", Outcome.FAIL, sentence, mend, cause, tuple(lines))
+
+
+def tried(trial: Trial, name: str, lines: Callable[[Fault], Sequence[int]]) -> Finding:
+    """What an experiment finds; ``lines`` says which lines a fault is likely in, if it is not an error."""
+    fault = trial.fault(name)
+    if fault is None:
+        return passed()
+    attempt = Attempt()
+    attempt.error = fault.error
+    at = attempt.line(trial.subject.file) if fault.error is not None else lines(fault)
+    return failed(fault.cause or fault.name, fault.sentence, fault.mend, at)
 
 
 def skipped(sentence: str) -> Finding:
