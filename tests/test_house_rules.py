@@ -100,11 +100,12 @@ def test_autograd_holds_names_alone() -> None:
     report("code in autograd/", [relative(path) for path in rooms if not holds_names_alone(path)])
 
 
-PYTORCHS = {"autograd", "cli", "distributed", "distributions", "nn", "optim", "serialization", "utils"}
-WINGS = sorted(path for path in PACKAGE.iterdir() if (path / "__init__.py").is_file() and path.name not in PYTORCHS)
+SMALL = {"autograd", "cli", "distributed", "serialization", "utils"}
+WINGS = {path for path in PACKAGE.iterdir() if (path / "__init__.py").is_file() and path.name not in SMALL}
+ROOMS = sorted(WINGS | {readme.parent for readme in PACKAGE.rglob("README.md")})
 
 
-@pytest.mark.parametrize("wing", WINGS, ids=lambda path: path.name)
+@pytest.mark.parametrize("wing", ROOMS, ids=relative)
 def test_every_wing_says_what_it_holds(wing: Path) -> None:
     text = (wing / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 40
@@ -112,6 +113,8 @@ def test_every_wing_says_what_it_holds(wing: Path) -> None:
     named = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
     assert named
     assert [name for name in named if not (wing / name).exists()] == []
+    assert "Open first: " in text
+    assert "May import: " in text
 
 
 def test_what_is_to_be_read_first_is_an_afternoon() -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gradwright.base.later import later
+from gradwright.distributions.transforms import onto as _onto  # noqa: F401 - it enters them in the tables
 from gradwright.distributions.transforms.elementwise import (
     AbsTransform,
     AffineTransform,
