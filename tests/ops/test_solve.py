@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -71,3 +73,48 @@ def test_pseudo_inverse_of_low_rank() -> None:
 def test_triangles_with_zeros() -> None:
     out = s.solve_triangular(np.array([[0.0, 0.0], [1.0, 1.0]]), np.ones((2, 1)), upper=False)
     np.testing.assert_array_equal(out, [[np.inf], [-np.inf]])
+
+
+@pytest.mark.parametrize("values", [(3, 2, 1), (1, 1e-4, 1), (1, 1, 1e-10), (1, 1e-9, 1e-9), (1, 1, 0), (1, 0, 0),
+                                    (0, 0, 0), (3, 2, 1, 0), (2, 1e-5, 0, 0)], ids=str)  # fmt: skip
+@pytest.mark.parametrize("turned", [False, True], ids=["diagonal", "turned"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_derivatives_of_determinants_of_any_rank_and_condition(values: Any, turned: bool, dtype: str) -> None:
+    """To order 4, against the polynomial det(x + t h) in fractions; an entry of the Hessian, against its minor."""
+    generator, n = np.random.default_rng(1), len(values)
+    u, v = (np.linalg.qr(generator.standard_normal((n, n)))[0] if turned else np.eye(n) for _ in range(2))
+    x = gradwright.tensor(u @ np.diag(np.array(values, float)) @ v, dtype=getattr(gradwright, dtype))
+    h = gradwright.tensor(generator.standard_normal((n, n)), dtype=x.dtype)
+    numbers = [Fraction(i) for i in range(-2, n - 1)]
+    pairs = np.stack([x.numpy(), h.numpy()], -1).astype(float)
+    exact = [leibniz([[Fraction(a) + t * Fraction(b) for a, b in row] for row in pairs]) for t in numbers]
+    along = slopes_at_0(numbers, exact)
+    at, eps = gradwright.tensor(0.0, dtype=x.dtype), float(np.finfo(dtype).eps)
+    by_reverse = by_forward = lambda t: gradwright.linalg.det(x + t * h)
+    for order in range(1, 5):
+        by_reverse = gradwright.func.grad(by_reverse)
+        by_forward = gradwright.func.jacfwd(by_forward) if order < 4 else by_reverse  # nested, it takes long
+        size = float(max(*values, 1) ** max(n - order, 0) * np.linalg.norm(pairs[..., 1]) ** order * 24)
+        for got in (by_reverse(at), by_forward(at)):
+            assert got.item() == pytest.approx(float(along[order]) if order <= n else 0, abs=10 * eps * size)
+    want = leibniz(np.delete(np.delete(x.numpy(), [0, n - 1], 0), [0, n - 1], 1).tolist())
+    hessian = gradwright.func.hessian(gradwright.linalg.det)(x)[0, 0, n - 1, n - 1].item()
+    assert hessian == pytest.approx(want, abs=20 * eps * max(values) if turned else 0, rel=100 * eps)
+
+
+def leibniz(rows: list[list[Any]]) -> Any:
+    """The determinant, by cofactors along the first row: exact if the entries are fractions."""
+    if not rows:
+        return 1
+    return sum((-1) ** j * a * leibniz([r[:j] + r[j + 1 :] for r in rows[1:]]) for j, a in enumerate(rows[0]))
+
+
+def slopes_at_0(places: list[Any], values: list[Any]) -> list[Any]:
+    """The derivatives at 0 of the polynomial through these values, by Newton's divided differences."""
+    table, coefficients = list(values), [Fraction(0)] * len(places)
+    for k in range(1, len(places)):
+        table[k:] = [(table[i] - table[i - 1]) / (places[i] - places[i - k]) for i in range(k, len(places))]
+    for place, value in zip(places[::-1], table[::-1], strict=True):  # Horner's
+        coefficients = [a - place * b for a, b in zip([0, *coefficients[:-1]], coefficients, strict=True)]
+        coefficients[0] += value
+    return [c * math.factorial(k) for k, c in enumerate(coefficients)]

@@ -39,11 +39,8 @@ def log_sigmoid(xp, x):
 log_sigmoid.vjp(x=lambda xp, g, x: g * sigmoid(-x))
 
 
-@builtin(
-    kind="elementwise",
-    node="SoftplusBackward0",
-    samples=[Sample(A(3, 4), beta=1.0, threshold=20.0), Sample(A(3, 4), beta=2.0, threshold=20.0)],
-)
+@builtin(kind="elementwise", node="SoftplusBackward0",
+         samples=[Sample(A(3, 4), beta=1.0, threshold=20.0), Sample(A(3, 4), beta=2.0, threshold=20.0)])  # fmt: skip
 def softplus(xp, x, *, beta, threshold):
     """y = log(1 + e**(beta x)) / beta, the line y = x where beta x > threshold; dy/dx = sigmoid(beta x)."""
     z = beta * x
@@ -107,14 +104,9 @@ def _gelu_tanh_slope(xp, g, x):
 gelu_tanh.vjp(x=_gelu_tanh_slope)
 
 
-@builtin(
-    kind="elementwise",
-    node="EluBackward0",
-    samples=[
-        Sample(A(3, 4, avoid=[0.0]), alpha=1.0, scale=1.0, input_scale=1.0),
-        Sample(A(3, 4, avoid=[0.0]), alpha=1.6, scale=1.05, input_scale=0.5),
-    ],
-)
+@builtin(kind="elementwise", node="EluBackward0",
+         samples=[Sample(A(3, 4, avoid=[0.0]), alpha=1.0, scale=1.0, input_scale=1.0),
+                  Sample(A(3, 4, avoid=[0.0]), alpha=1.6, scale=1.05, input_scale=0.5)])  # fmt: skip
 def elu(xp, x, *, alpha, scale, input_scale):
     """y = scale x above 0, scale alpha (e**(input_scale x) - 1) below, whose slope is taken at x = 0."""
     t = xp.tanh((0.5 * input_scale) * xp.minimum(x, xp.zero(x)))  # e**z - 1 = 2 t/(1 - t), exact near 0
@@ -134,12 +126,8 @@ def _elu_slope(xp, g, x, alpha, scale, input_scale):
 elu.vjp(x=_elu_slope)
 
 
-@builtin(
-    kind="elementwise",
-    node="LeakyReluBackward0",
-    switch="x",
-    samples=[Sample(A(3, 4, avoid=[0.0]), slope=0.01), Sample(A(3, avoid=[0.0]), slope=-1.5)],
-)
+@builtin(kind="elementwise", node="LeakyReluBackward0", switch="x",
+         samples=[Sample(A(3, 4, avoid=[0.0]), slope=0.01), Sample(A(3, avoid=[0.0]), slope=-1.5)])  # fmt: skip
 def leaky_relu(xp, x, *, slope):
     """y = x above 0, slope x elsewhere; at x = 0 the derivative is ``slope``."""
     return xp.maximum(x, slope * x) if 0 <= slope <= 1 else xp.where(x > 0, x, slope * x)

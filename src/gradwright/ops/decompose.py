@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from gradwright.ops.complex import is_complex, real_part
 from gradwright.ops.declare import A, Sample, builtin, op
-from gradwright.ops.index import undiagonal
+from gradwright.ops.index import diag
 from gradwright.ops.linalg import adjoint, transposed
 from gradwright.ops.solve import solve, solve_triangular
 
@@ -24,11 +24,6 @@ _ANY = [*_TALL, Sample(A(2, 4, distinct=True))]
 
 def _diagonal(xp, x):
     return xp.linalg.diagonal(x, offset=0)
-
-
-def _diag(d):
-    """The matrices with these diagonals."""
-    return undiagonal(d, shape=(*d.shape, d.shape[-1]), offset=0)
 
 
 def _unphased(xp, slopes, vectors, of):
@@ -41,7 +36,7 @@ def _unphased(xp, slopes, vectors, of):
 def _by_gap(xp, x, values):
     """x_ij / (values_j - values_i), 0 on the diagonal; between equal values x_ij is 0."""
     gap = values[..., None, :] - values[..., :, None]
-    return (x - _diag(_diagonal(xp, x))) / _divisor(xp, gap)
+    return (x - diag(_diagonal(xp, x))) / _divisor(xp, gap)
 
 
 def _divisor(xp, x):
@@ -169,7 +164,7 @@ def _qr_slope(xp, g, x_shape, out, mode):
     q, r = out[0], full_rank(out[1])
     gq, gr = g
     s = xp.triu(xp.matmul(gr, adjoint(xp, r)) - xp.matmul(adjoint(xp, q), gq), k=0)
-    s = s + adjoint(xp, s) - _diag(real_part(xp, _diagonal(xp, s)))
+    s = s + adjoint(xp, s) - diag(real_part(xp, _diagonal(xp, s)))
     return adjoint(xp, solve_triangular(r, adjoint(xp, gq + xp.matmul(q, s)), upper=True))
 
 
@@ -189,7 +184,7 @@ def _eigh_slope(xp, g, out, reached):
     values, vectors = out
     if 1 in reached:
         values = distinct(values, used=lambda: reached.entries(1).any(-2), of="linalg.eigh")
-    inner = _diag(level(g[0], values, of="linalg.eigh"))
+    inner = diag(level(g[0], values, of="linalg.eigh"))
     if 1 in reached:
         skew = xp.matmul(adjoint(xp, vectors), _unphased(xp, g[1], vectors, "linalg.eigh"))
         inner = inner + _by_gap(xp, (skew - adjoint(xp, skew)) / 2, values)
@@ -232,7 +227,7 @@ def _eig_slope(xp, g, x, out, reached):
     inner = xp.matmul(vh, _unphased(xp, g[1], vectors, "linalg.eig"))
     lengths = _diagonal(xp, inner)
     inner = inner - xp.matmul(vh, vectors * xp.real(lengths)[..., None, :])
-    inner = _by_gap(xp, inner, xp.conj(values)) + _diag(level(g[0], values, of="linalg.eig"))
+    inner = _by_gap(xp, inner, xp.conj(values)) + diag(level(g[0], values, of="linalg.eig"))
     dx = solve(vh, xp.matmul(inner, vh))
     return dx if is_complex(xp, x) else xp.real(dx)
 
@@ -286,9 +281,9 @@ def _svd_slope(xp, g, x_shape, out, reached):
     du, dv = mm(uh, gu), mm(vh, adjoint(xp, gvh))
     du, dv = du - adjoint(xp, du), dv - adjoint(xp, dv)
     squares = s * s
-    inner = _by_gap(xp, du, squares) * s[..., None, :] + s[..., :, None] * _by_gap(xp, dv, squares) + _diag(gs)
+    inner = _by_gap(xp, du, squares) * s[..., None, :] + s[..., :, None] * _by_gap(xp, dv, squares) + diag(gs)
     if is_complex(xp, u):
-        inner = inner + _diag(_diagonal(xp, du) / (2 * divisor))
+        inner = inner + diag(_diagonal(xp, du) / (2 * divisor))
     dx = mm(mm(u, inner), vh)
     if x_shape[-2] > k:
         outside = gu / row

@@ -170,5 +170,10 @@ def undiagonal(xp, x, *, shape, offset):
     return xp.write_view(xp.zeros_like(x, shape=shape), x, steps=chain((diagonal, {"offset": offset})))
 
 
+def diag(d):
+    """The matrices with these diagonals."""
+    return undiagonal(d, shape=(*d.shape, d.shape[-1]), offset=0)
+
+
 diagonal.vjp(x=lambda xp, g, x_shape, offset: undiagonal(g, shape=x_shape, offset=offset))
 undiagonal.vjp(x=lambda xp, g, offset: diagonal(g, offset=offset))

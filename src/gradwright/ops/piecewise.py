@@ -78,15 +78,10 @@ for _flat in (floor, ceil, round, trunc):
     _flat.vjp(x=lambda xp, g: xp.zeros_like(g))
 
 
-@builtin(
-    kind="elementwise",
-    node="ClampBackward1",
-    samples=[
-        Sample(A(3, 4, avoid=[-0.5, 0.7]), min=-0.5, max=0.7),
-        Sample(A(3, 4, avoid=[0.0]), min=0.0, max=None),
-        Sample(A(3, 4, avoid=[0.5]), min=None, max=0.5),
-    ],
-)
+@builtin(kind="elementwise", node="ClampBackward1",
+         samples=[Sample(A(3, 4, avoid=[-0.5, 0.7]), min=-0.5, max=0.7),
+                  Sample(A(3, 4, avoid=[0.0]), min=0.0, max=None), Sample(A(3, 4, avoid=[0.5]), min=None, max=0.5)],
+         )  # fmt: skip
 def clip(xp, x, *, min, max):
     """x kept between two numbers; slope 1 inside and at the bounds, 0 outside."""
     return xp.clip(x, min, max)
@@ -126,15 +121,9 @@ clamp_max.vjp(
 )
 
 
-@builtin(
-    complex="general",
-    kind="elementwise",
-    node="WhereBackward0",
-    samples=[
-        Sample(A(values=[[True, False], [False, True]]), A(2, 2), A(2, 2)),
-        Sample(A(values=[True, False, True]), A(2, 1), A(3)),
-    ],
-)
+@builtin(complex="general", kind="elementwise", node="WhereBackward0",
+         samples=[Sample(A(values=[[True, False], [False, True]]), A(2, 2), A(2, 2)),
+                  Sample(A(values=[True, False, True]), A(2, 1), A(3))])  # fmt: skip
 def where(xp, condition, x, y):
     """x where the condition holds, y elsewhere."""
     return xp.where(condition, x, y)

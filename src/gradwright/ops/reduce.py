@@ -76,13 +76,13 @@ def prod(xp, x, *, axis=None, keepdims=False):
     return xp.prod(x, axis=axis, keepdims=keepdims)
 
 
-def _others(xp, x):
+def products_of_others(xp, x):
     """Of each entry, the product of the others in its line, the last axis: of pairs of entries, then within pairs."""
     half = x.shape[-1] // 2
     if not half:
         return xp.ones_like(x)
     a, b, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
-    others = _others(xp, xp.concat([a * b, rest], axis=-1) if rest.shape[-1] else a * b)
+    others = products_of_others(xp, xp.concat([a * b, rest], axis=-1) if rest.shape[-1] else a * b)
     mine = others[..., :half]
     return xp.concat([mine * b, mine * a, others[..., half:]], axis=-1)
 
@@ -95,7 +95,7 @@ def _prod_slope(xp, g, x, axis, keepdims):
     order = tuple(i for i in range(x.ndim) if i not in axes) + axes
     moved = xp.permute_dims(x, order)
     lines = xp.reshape(moved, (*moved.shape[: x.ndim - len(axes)], count(x.shape, axes)))
-    others = xp.reshape(_others(xp, lines), moved.shape)
+    others = xp.reshape(products_of_others(xp, lines), moved.shape)
     return kept(xp, g, x.shape, axis, keepdims) * xp.permute_dims(others, tuple(map(order.index, range(x.ndim))))
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import combinations, permutations
+from operator import mul
+
 from gradwright.ops.complex import is_complex
 from gradwright.ops.declare import A, Sample, builtin
+from gradwright.ops.index import diag
 from gradwright.ops.linalg import adjoint, transposed
+from gradwright.ops.reduce import products_of_others
 from gradwright.ops.shape import sum_to
 
 _SQUARE = A(values=[[2.0, -1.0, 0.5], [0.5, 1.5, -1.0], [-0.5, 1.0, 2.5]])
@@ -83,36 +89,48 @@ def det(xp, x):
     return xp.linalg.det(x)
 
 
-@builtin(complex="holomorphic", node="CofactorBackward0", samples=_MATRICES)
-def cofactor(xp, x):
-    """The cofactors c = det(x) b, where b = x^-T: dx = sum(b g) c - b g^T c.
+@builtin(complex="holomorphic", node="CofactorBackward0", samples=[*_MATRICES, Sample(_SQUARE, A(3, 3), A(3, 3))])
+def cofactor(xp, x, *along):
+    """The cofactors c, the slope of det(x); with matrices ``along`` a, b, the derivative of c along each.
 
-    The derivative at a singular matrix is taken at a regular one nearby: right to the square root of the precision.
+    sum(c h) = D det(x)[a, b, .., h] is symmetric in a, b, .., h: the derivative by x has one matrix more, that by a
+    matrix has g in its place. With x = u s v, s diagonal, and a, b for u^H a v^H, it is the sum over distinct i, j, ..
+    of the product of all other s and of det [[a_ii, a_ij], [b_ji, b_jj]]: of any rank, as nothing is divided.
     """
-    return xp.linalg.cofactor(x)
+    if not along:
+        return xp.linalg.cofactor(x)
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    n, k = s.shape[-1], len(along)
+    turned = [xp.matmul(xp.matmul(adjoint(xp, u), a), adjoint(xp, vh)) for a in along]
+    one = diag(xp.ones_like(s, shape=(n,)))
+
+    def spread(y, *axes):  # over k + 1 axes, along these
+        y = xp.linalg.diagonal(y, offset=0) if axes[0] == axes[-1] else transposed(xp, y) if axes[0] > axes[1] else y
+        return xp.reshape(y, (*y.shape[: y.ndim - len({*axes})], *(n if j in axes else 1 for j in range(k + 1))))
+
+    others = products_of_others(xp, reduce(lambda y, _: xp.where(one != 0, one, y[..., None, :]), along, s))
+    others = reduce(mul, [1 - spread(one, *pair) for pair in combinations(range(k + 1), 2)], others)
+    total = xp.zeros_like(x)
+    for order in permutations(range(k + 1)):
+        odd = len([1 for i, j in combinations(order, 2) if i > j]) % 2
+        term = reduce(mul, [spread(a, r, order[r]) for r, a in enumerate(turned)], -others if odd else others)
+        first = term.ndim - k - 1
+        term = xp.sum(term, axis=tuple(first + r for r in range(k) if r != order[k]))
+        total = total + (diag(term) if order[k] == k else transposed(xp, term))
+    sign = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
+    return sign * xp.matmul(xp.matmul(xp.conj(u), total), xp.conj(vh))
 
 
-def _cofactor_slope(xp, g, x):
-    x = nonsingular(x)
-    b, c = transposed(xp, inv(x)), cofactor(x)
-    return xp.sum(b * g, axis=(-2, -1), keepdims=True) * c - xp.matmul(xp.matmul(b, transposed(xp, g)), c)
+def _along_another(xp, g, x, along):
+    return cofactor(x, *along, g)
+
+
+def _along_this(xp, g, x, along, i):
+    return cofactor(x, *along[:i], g, *along[i + 1 :])
 
 
 det.vjp(x=lambda xp, g, x: g[..., None, None] * cofactor(x))
-cofactor.vjp(x=_cofactor_slope)
-
-
-@builtin(complex="holomorphic", node="AliasBackward0", samples=_MATRICES)
-def nonsingular(xp, x):
-    """x, or a matrix near it that has an inverse: singular values of at least sqrt(eps) times the largest."""
-    u, s, vh = xp.linalg.svd(x, full_matrices=False)
-    largest = s[..., :1]
-    low = xp.where(largest == 0, xp.ones_like(largest), largest) * float(xp.finfo(s.dtype).eps) ** 0.5
-    moved = xp.matmul(u * xp.maximum(s, low)[..., None, :], vh)
-    return xp.where(xp.any(s < low, axis=-1)[..., None, None], moved, x)
-
-
-nonsingular.vjp(x=lambda xp, g: g)
+cofactor.vjp(x=_along_another, along=_along_this).jvp(x=_along_another, along=_along_this)
 
 
 @builtin(complex="general", several=True, node="LinalgSlogdetBackward0", samples=_MATRICES)
@@ -132,11 +150,8 @@ def _slogdet_slope(xp, g, x):
 slogdet.vjp(x=_slogdet_slope)
 
 
-@builtin(
-    complex="general",
-    node="LinalgPinvBackward0",
-    samples=[Sample(A(3, 2)), Sample(A(2, 2, 3)), Sample(_SQUARE)],
-)
+@builtin(complex="general", node="LinalgPinvBackward0",
+         samples=[Sample(A(3, 2)), Sample(A(2, 2, 3)), Sample(_SQUARE)])  # fmt: skip
 def pinv(xp, x, *, atol=0.0, rtol=0.0, hermitian=False):
     """Pseudo-inverse y; singular values of at most max(atol, rtol times the largest) count as 0.
 
@@ -172,9 +187,8 @@ def _pinv_slope(xp, g, x, out):
 pinv.vjp(x=_pinv_slope)
 
 
-@builtin(
-    complex="holomorphic", node="LinalgMatrixExpBackward0", samples=[*_MATRICES, Sample(A(2, 2, low=-9.0, high=9.0))]
-)
+@builtin(complex="holomorphic", node="LinalgMatrixExpBackward0",
+         samples=[*_MATRICES, Sample(A(2, 2, low=-9.0, high=9.0))])  # fmt: skip
 def matrix_exp(xp, x):
     """e**x. dx is the upper right block of e**[[x^T, g], [0, x^T]]."""
     return xp.linalg.matrix_exp(x)

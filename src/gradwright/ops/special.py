@@ -88,11 +88,9 @@ log_ndtr.vjp(x=lambda xp, g, x: g * inverse_mills(x))
 # Gamma and zeta functions.
 
 
-@builtin(
-    kind="elementwise",
-    node="PolygammaBackward0",
-    samples=[Sample(A(3, 4, low=0.5, high=3.0), n=n) for n in (0, 1, 3)] + [Sample(A(2, low=-0.9, high=-0.1), n=2)],
-)
+@builtin(kind="elementwise", node="PolygammaBackward0",
+         samples=[Sample(A(3, 4, low=0.5, high=3.0), n=n) for n in (0, 1, 3)]
+         + [Sample(A(2, low=-0.9, high=-0.1), n=2)])  # fmt: skip
 def polygamma(xp, x, *, n):
     """The n-th derivative of `digamma`: (-1)**(n+1) n! zeta(n + 1, x)."""
     if n == 0:
@@ -188,11 +186,9 @@ def entr(xp, x):
 entr.vjp(x=lambda xp, g, x: g * (-1 - xp.log(x)))
 
 
-@builtin(
-    kind="elementwise",
-    node="LogitBackward0",
-    samples=[Sample(A(3, 4, low=0.1, high=0.9), eps=None), Sample(A(3, 4, low=0, high=1, avoid=[0.2, 0.8]), eps=0.2)],
-)
+@builtin(kind="elementwise", node="LogitBackward0",
+         samples=[Sample(A(3, 4, low=0.1, high=0.9), eps=None),
+                  Sample(A(3, 4, low=0, high=1, avoid=[0.2, 0.8]), eps=0.2)])  # fmt: skip
 def logit(xp, x, *, eps):
     """log(x / (1 - x)), of x kept between ``eps`` and 1 - eps, with slope 0 outside; without ``eps`` NaN there."""
     x = x if eps is None else xp.clip(x, eps, 1 - eps)

@@ -73,7 +73,7 @@ def _einsum(call: Call) -> Any:
     return call.of(call.xs, equation=f"{','.join(terms)}->{letter}{result}")
 
 
-@rule("inv", "det", "cofactor", "nonsingular", "slogdet", "pinv", "matrix_exp", "qr", "svdvals",
+@rule("inv", "det", "cofactor", "slogdet", "pinv", "matrix_exp", "qr", "svdvals",
       "solve", "solve_triangular", "euclidean_distances",
       *(getattr(decompose, name) for name in (
           "cholesky", "distinct", "eig", "eigh", "eigvals", "eigvalsh", "full_rank", "independent", "ldl_factor",
