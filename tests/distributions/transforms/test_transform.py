@@ -172,3 +172,87 @@ def test_what_is_refused() -> None:
     for t in (cat, stack):
         with pytest.raises(AssertionError, match="along dim 1, but got 4"):
             t(gw.zeros(2, 4))
+
+
+CACHED: dict[str, Any] = {
+    "affine": lambda a, b, k: D.AffineTransform(a, b, cache_size=k),
+    "power": lambda a, b, k: D.ComposeTransform([D.ExpTransform(), D.PowerTransform(a)], cache_size=k),
+    "module": lambda a, b, k: Shift(k).to(gw.float64),
+    "composed": lambda a, b, k: D.ComposeTransform([D.AffineTransform(a, b), D.TanhTransform()], cache_size=k),
+    "inverse": lambda a, b, k: D.AffineTransform(a, b, cache_size=k).inv,
+    "of events": lambda a, b, k: D.IndependentTransform(D.AffineTransform(a, b), 1, cache_size=k),
+    "catenated": lambda a, b, k: D.CatTransform([D.AffineTransform(a, b), D.ExpTransform()], cache_size=k),
+    "stacked": lambda a, b, k: D.StackTransform([D.AffineTransform(a, b), D.ExpTransform()], cache_size=k),
+    "by a distribution": lambda a, b, k: D.ComposeTransform(
+        [D.SigmoidTransform(), D.CumulativeDistributionTransform(D.Normal(a, b)).inv], cache_size=k
+    ),
+    "nothing to learn": lambda a, b, k: D.TanhTransform(cache_size=k),
+}  # fmt: skip
+
+
+def _looked_at(name: str, size: int) -> list[Any]:
+    """Values and gradients: of a sample, after a step, after a write, by the sample itself, of a draw with its path."""
+    a, b = (gw.tensor(v, dtype=gw.float64, requires_grad=True) for v in (1.5, 2.0))
+    mean = gw.zeros(2, dtype=gw.float64, requires_grad=True)
+    map_ = CACHED[name](a, b, size)
+    learned = [a, b, mean, *(map_.parameters() if isinstance(map_, gw.nn.Module) else [])]
+    d = D.TransformedDistribution(D.Normal(mean, gw.ones(2, dtype=gw.float64)), [map_], validate_args=False)
+    gw.manual_seed(3)
+    found: list[Any] = []
+
+    def look(z: Any, *more: Any) -> None:
+        loss = d.log_prob(z).sum()
+        found.extend([loss, *gw.autograd.grad(loss, [*learned, *more], allow_unused=True)])
+        with gw.no_grad():
+            found.append(d.log_prob(z))
+
+    z = d.sample()
+    look(z)
+    look(z)
+    with gw.no_grad():
+        for p in learned:
+            p += 0.25
+    look(z)
+    z.mul_(0.5)
+    look(z)
+    look(z.requires_grad_(), z)
+    look(d.rsample())
+    return found
+
+
+@pytest.mark.parametrize("name", CACHED)
+def test_derivatives_and_values_are_those_without_a_cache(name: str) -> None:
+    for plain, cached in zip(_looked_at(name, 0), _looked_at(name, 1), strict=True):
+        zero = gw.zeros(())  # for None
+        close(zero if cached is None else cached, zero if plain is None else plain)
+
+
+class Bent(D.Transform):
+    """One that has no inverse written down, and needs the cache."""
+
+    domain = codomain = constraints.real
+    bijective = True
+
+    def __init__(self, a: Any) -> None:
+        super().__init__(cache_size=1)
+        self.a = a
+
+    def _call(self, x: Any) -> Any:
+        return self.a * x + x**3
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.a + 3 * x * x).log()
+
+
+def test_without_an_inverse_a_sample_has_no_gradient_by_the_map() -> None:
+    mean = gw.tensor(0.5, requires_grad=True)
+    d = D.TransformedDistribution(D.Normal(mean, 1.0), Bent(gw.tensor(2.0)))
+    z = d.sample()
+    x, _ = d.transforms[0]._cached_x_y
+    (slope,) = gw.autograd.grad(d.log_prob(z), mean)
+    close(slope, x - 0.5)
+    learned = D.TransformedDistribution(D.Normal(mean, 1.0), Bent(gw.tensor(2.0, requires_grad=True)))
+    with pytest.raises(NotImplementedError, match=r"^Bent has no inverse, .* sample\(\) .*: write rsample\(\)"):
+        learned.log_prob(learned.sample())
+    learned.log_prob(learned.rsample()).backward()
+    assert mean.grad is not None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
 from gradwright.distributions.utils import sum_rightmost
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.face.functions.join import cat, stack
 from gradwright.face.functions.shape import broadcast_shapes
+from gradwright.face.tensor import Tensor
 
 
 class Transform:
@@ -22,6 +24,8 @@ class Transform:
 
     Args:
         cache_size: 1 to remember the last x and y, so that the inverse of y is that x, exactly and at no cost; else 0.
+            Derivatives are those without a cache: of a sample, by what the map is made of, the inverse is computed, and
+            so it is where x, y or a tensor among the attributes has been written to.
 
     >>> import gradwright as gw
     >>> class Doubled(gw.distributions.Transform):
@@ -45,9 +49,12 @@ class Transform:
         self._remember(cache_size)
         super().__init__()  # of a class that a user derives from this and another
 
+    _recorded = False
+
     def _remember(self, cache_size: int) -> None:
         self._cache_size = cache_size
         self._cached_x_y: tuple[Any, Any] = (None, None)
+        self._made: dict[int, tuple[Any, Any]] = {}
         self._inv: Any = None
 
     @property
@@ -80,26 +87,70 @@ class Transform:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_inv": None}
+        return {**vars(self), "_inv": None, "_cached_x_y": (None, None), "_made": {}}
 
     def __call__(self, x: Any) -> Any:
         """The value of the map at ``x``."""
-        if not self._cache_size:
-            return self._call(x)
-        old, y = self._cached_x_y
-        if x is not old:
-            y = self._call(x)
-            self._cached_x_y = x, y
-        return y
+        return self._other(x, 0, self._call) if self._cache_size else self._call(x)
 
     def _inv_call(self, y: Any) -> Any:
-        if not self._cache_size:
-            return self._inverse(y)
-        x, old = self._cached_x_y
-        if y is not old:
-            x = self._inverse(y)
-            self._cached_x_y = x, y
-        return x
+        return self._other(y, 1, self._inverse) if self._cache_size else self._inverse(y)
+
+    def _other(self, given: Any, place: int, compute: Callable[[Any], Any]) -> Any:
+        """The other one of the pair that is remembered, or of a new one if something has been written to since.
+
+        A pair that was made without gradients, as by ``sample()``, knows nothing of what the map is made of.
+        """
+        pair, recorded = self._cached_x_y, is_grad_enabled()
+        if given is not pair[place] or self._stale():
+            other = compute(given)
+            self._cached_x_y, self._recorded = (given, other) if place == 0 else (other, given), recorded
+            self._made = self._seen()
+            return other
+        other = pair[1 - place]
+        if not recorded or (self._recorded and given.requires_grad <= other.requires_grad):
+            return other
+        fresh = self._afresh(given, compute, pair[0])
+        return other if fresh is None else other + (fresh - fresh.detach())  # that number, with its derivatives
+
+    def _seen(self) -> dict[int, tuple[Any, Any]]:
+        """What this is made of, and the pair that is remembered: how often each was written to, if it has a gradient.
+
+        Beside that is the thing itself, which has to stay for its `id`.
+        """
+        found: dict[int, tuple[Any, Any]] = {}
+        left: list[Any] = [self]
+        while left:
+            value = left.pop()
+            if id(value) in found:
+                continue
+            if isinstance(value, Tensor):
+                found[id(value)] = (value._version, value.requires_grad), value
+            elif isinstance(value, (dict, list, tuple)):
+                left += value.values() if isinstance(value, dict) else value
+            elif isinstance(value, Transform) or hasattr(value, "arg_constraints"):  # a transform or a distribution
+                found[id(value)] = None, value
+                left += [part for name, part in vars(value).items() if name != "_made"]
+            elif hasattr(value, "parameters"):
+                left += value.parameters()
+        return found
+
+    def _stale(self) -> bool:
+        seen = self._seen()
+        return seen.keys() != self._made.keys() or any(self._made[i][0] != n for i, (n, _) in seen.items())
+
+    def _afresh(self, given: Any, compute: Callable[[Any], Any], x: Any) -> Any:
+        """What is computed of ``given``, unless it has no gradient either."""
+        try:
+            found = compute(given)
+        except NotImplementedError as error:
+            found = x if self._recorded else self._call(x)
+            if found.requires_grad:
+                raise NotImplementedError(
+                    f"{error}, so the gradient by what it is made of is not known at a sample() that it remembers: "
+                    "write rsample(), or define _inverse()"
+                ) from None
+        return found if found.requires_grad else None
 
     def _call(self, x: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no _call()")
