@@ -108,7 +108,7 @@ READING: dict[str, Call] = {
     "index": lambda t, at: "abc"[t(N)[0, 1]], "format": lambda t, at: f"{t(A)[0, 0]:.3f}",
     "iteration": lambda t, at: [list(t(A)), len(t(A)), 1.3 in t(A), 7.0 in t(A)],
     "copies": lambda t, at: [copy.copy(t(A)), copy.deepcopy(t(A).requires_grad_()), t(A).clone(), t(A).detach()],
-    "pickle": lambda t, at: [made(*args) for made, args in [t(A).requires_grad_().__reduce__()]],
+    "pickle": lambda t, at: [made(*args) for made, args, _ in [t(A).requires_grad_().__reduce__()]],
     "dlpack": lambda t, at: np.from_dlpack(t(A)),
     "properties": lambda t, at: [t(A).shape, t(A).dtype, t(A).ndim, t(A).numel(), t(A).stride(), t(A).is_contiguous(),
                                  t(A).element_size(), t(A).type(), t(A).size(1), t(A).size + 0,

@@ -83,7 +83,8 @@ def test_a_deep_copy_has_its_own_memory_and_gradient(lib):
     (p * 2).sum().backward()
     q = copy.deepcopy(p)
     assert type(q) is lib.nn.Parameter
-    assert q.grad is None
+    assert q.grad is None if lib is not gw else q.grad.tolist() == [2, 2]  # which PyTorch's loses
+    q.grad = None
     (q * 5).sum().backward()
     assert (p.grad.tolist(), q.grad.tolist()) == ([2, 2], [5, 5])
     with lib.no_grad():

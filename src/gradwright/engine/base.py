@@ -50,12 +50,6 @@ class TensorBase:
     _part: Any
     _grad: Any
 
-    def __reduce__(self) -> Any:
-        """Pickled are the values and ``requires_grad``: no history, hooks, ``.grad`` or shared memory."""
-        if not self.is_leaf:
-            warn_of_lost_history(self, "pickled")
-        return _unpickled, (type(self), self.array, self.requires_grad)
-
 
 def warn_of_lost_history(t: Any, how: str) -> None:
     """Warn of a result that is ``how``, such as saved, without its history."""
@@ -80,8 +74,12 @@ def wrap(array: Any, node: Any = None, counter: list[Any] | None = None) -> Any:
     return t
 
 
-def _unpickled(cls: type[TensorBase], array: Any, requires_grad: bool) -> Any:
-    t = wrap(array)
-    t.__class__ = cls
+def unpickled(cls: type[TensorBase], array: Any, requires_grad: bool, grad: Any = None) -> Any:
+    """A leaf of this class."""
+    t, plain = _new(cls), wrap(array)
+    t.array, t._node, t._counter, t._view, t._grad = array, None, plain._counter, None, grad
     t.requires_grad = requires_grad
     return t
+
+
+_unpickled = unpickled  # in older pickles

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -32,6 +31,7 @@ from gradwright.face.functions.views import strides
 from gradwright.face.methods.arrays import Arrays
 from gradwright.face.methods.asked import Asked
 from gradwright.face.methods.conversions import Conversions
+from gradwright.face.methods.copies import deep, in_own_memory, pickled, shallow
 from gradwright.face.methods.elementwise import Elementwise
 from gradwright.face.methods.families import Families
 from gradwright.face.methods.history import History
@@ -40,7 +40,7 @@ from gradwright.face.methods.placed import Placed, readable
 from gradwright.face.methods.subclasses import Subclasses, alike, attributes, refuse_dispatch
 from gradwright.face.reading import overwrite
 from gradwright.face.reading.torch import destination, to_dtype
-from gradwright.function.watched.in_backward import leaves, made_of
+from gradwright.function.watched.in_backward import leaves
 from gradwright.ops import arithmetic, piecewise
 
 if TYPE_CHECKING:
@@ -292,16 +292,17 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
 
     def __copy__(self) -> Tensor:
         out = s.clone(self) if not self.is_leaf else alias_of(self).requires_grad_(self.requires_grad)
-        return alike(self, out, attributes(self))
+        return shallow(self, alike(self, out))
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                                "protocol at the moment: detach() or clone() this tensor instead")  # fmt: skip
-        copied = made_of(self, s.clone(alias_of(self)), "deepcopy()")
-        out = memo[id(self)] = copied.requires_grad_(self.requires_grad)
-        out._grad = copy.deepcopy(self.grad, memo)
-        return alike(self, out, copy.deepcopy(attributes(self), memo))
+        copied = in_own_memory(self, memo).requires_grad_(self.requires_grad)
+        return deep(self, alike(self, copied), memo, attributes(self))
+
+    def __reduce__(self) -> Any:
+        return pickled(self)
 
     # -- conversion --
 

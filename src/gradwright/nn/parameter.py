@@ -14,7 +14,8 @@ from gradwright.base.later import later
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.face import creation
-from gradwright.face.methods.subclasses import _disabled_torch_function_impl
+from gradwright.face.methods.copies import deep, in_own_memory, shallow
+from gradwright.face.methods.subclasses import _disabled_torch_function_impl, attributes
 from gradwright.face.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Parameter(Tensor):
         data: a tensor, whose memory the parameter shares and whose history it leaves behind; None for an empty one.
         requires_grad: whether it is to be trained. `no_grad` makes no difference to it.
 
-    Operations on a parameter give plain tensors. A deep copy has memory of its own and no ``.grad``.
+    Operations on a parameter give plain tensors. A deep copy and a pickle have its ``.grad``, which PyTorch's lose.
 
     Raises TypeError if ``data`` is no tensor, RuntimeError if it requires grad but is not of a floating-point or
     complex dtype.
@@ -62,10 +63,10 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{super().__repr__()}"
 
     def __copy__(self) -> Self:
-        return type(self)(self, self.requires_grad)
+        return shallow(self, type(self)(self, self.requires_grad))
 
     def __deepcopy__(self, memo: Any) -> Self:
-        return type(self)(self.data.clone(), self.requires_grad)
+        return deep(self, type(self)(in_own_memory(self, memo), self.requires_grad), memo, {})
 
 
 class Buffer(Tensor):
@@ -94,10 +95,11 @@ class Buffer(Tensor):
         return self
 
     def __copy__(self) -> Self:
-        return type(self)(self, persistent=self.persistent)
+        return shallow(self, type(self)(self, persistent=self.persistent))
 
     def __deepcopy__(self, memo: Any) -> Self:
-        return type(self)(self.data.clone().requires_grad_(self.requires_grad), persistent=self.persistent)
+        copied = in_own_memory(self, memo).requires_grad_(self.requires_grad)
+        return deep(self, type(self)(copied, persistent=self.persistent), memo, attributes(self))
 
 
 def _over(cls: Any, function: str, data: Any) -> Any:

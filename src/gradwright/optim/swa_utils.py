@@ -127,6 +127,7 @@ class AveragedModel(Module):
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
         self.module = copy.deepcopy(model)
+        self.module.zero_grad()
         if device is not None:
             self.module = self.module.to(device)
         self.register_buffer("n_averaged", tensor(0, device=device))

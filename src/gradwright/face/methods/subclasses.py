@@ -371,10 +371,9 @@ def attributes(t: Any) -> dict[str, Any]:
     return {name: value for name, value in t.__dict__.items() if name not in own}
 
 
-def alike(t: Any, copy: Any, its: dict[str, Any]) -> Any:
-    """The copy of a tensor, of its class and with these attributes."""
+def alike(t: Any, copy: Any) -> Any:
+    """The copy of a tensor, of its class."""
     copy.__class__ = t.__class__
-    copy.__dict__.update(its)
     return copy
 
 
