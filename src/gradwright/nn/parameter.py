@@ -86,6 +86,7 @@ class Buffer(Tensor):
     """
 
     __slots__ = ("persistent",)
+    __torch_function__: Any = _disabled_torch_function_impl
     persistent: bool
 
     def __new__(cls, data: TensorBase | None = None, *, persistent: bool = True) -> Self:
