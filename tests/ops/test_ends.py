@@ -101,7 +101,12 @@ LARGE: list[tuple[str, Any, float, float]] = [
     ("acosh of complex", lambda s, big: gw.acosh(gw.complex(s, big)).real, 0.5, 0.0),
     ("asin of complex", lambda s, big: gw.asin(gw.complex(s, big)).imag, 0.5, 0.0),
     ("acos of complex", lambda s, big: gw.acos(gw.complex(s, big)).imag, -0.5, 0.0),
-]
+    ("vector_norm", lambda s, big: gw.linalg.vector_norm(gw.stack([s, big]), dim=0) / big, HALF, 0.5 * HALF),
+    ("norm of order 3", lambda s, big: gw.norm(gw.stack([s, big]), 3, 0) / big, 0.5 ** (2 / 3), 0.5 ** (2 / 3)),
+    ("normalize", lambda s, big: gw.nn.functional.normalize(gw.stack([s, big]), dim=0)[0], HALF**3, -3 * HALF**5),
+    ("cosine", lambda s, big: gw.cosine_similarity(gw.stack([s, big]), gw.stack([s * 0 + 1, s * 0]), 0), HALF**3,
+     -3 * HALF**5),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -121,6 +126,35 @@ def test_angles_of_what_a_square_of_underflows(dtype: str, small: float) -> None
     for z in (gw.atan2(x, y), gw.angle(gw.complex(y, x))):
         slopes = gw.autograd.grad(z, (x, y))
         assert [s.item() * small for s in slopes] == pytest.approx([0.5, -0.5], rel=1e-5)
+
+
+@pytest.mark.parametrize("p", [2, 3, 4, 0.5, 1, -1, -2, -3.5, INF, -INF])
+@pytest.mark.parametrize(("dtype", "largest"), [("float32", 126), ("float64", 1020)])
+def test_norms_are_homogeneous(p: float, dtype: str, largest: int) -> None:
+    """That of 2**k x is 2**k that of x, and its slope the same, over all of the range; along one dim and over all."""
+    at = np.array([[3.0, -4.0], [0.0, 2.0], [1.0, 1e-3]])
+    for complex in (False, True):
+        for dim in (1, None):
+            want: Any = None
+            for k in [0, *range(-largest + 10, largest - 4, largest // 8)]:
+                scale = 2.0**k
+                x = gw.tensor((at + 1j * at[::-1] if complex else at) * scale, dtype=getattr(gw, dtype).to_complex()
+                              if complex else getattr(gw, dtype), requires_grad=True)  # fmt: skip
+                norms = gw.linalg.vector_norm(x, p, dim=dim)
+                (slope,) = gw.autograd.grad(norms.sum(), x)
+                found = norms.detach().numpy() / scale, slope.numpy()
+                want = want or found
+                for a, b in zip(found, want, strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6, err_msg=f"2**{k}")
+
+
+def test_softsign_far_away() -> None:
+    for dtype, far in (("float32", 1e18), ("float64", 1e150)):
+        x = gw.tensor([far, -far, 1e9], dtype=getattr(gw, dtype), requires_grad=True)
+        (one,) = gw.autograd.grad(gw.nn.functional.softsign(x).sum(), x, create_graph=True)
+        np.testing.assert_allclose(one.detach().numpy(), [far**-2, far**-2, 1e-18], rtol=1e-6)
+        (two,) = gw.autograd.grad(one[2], x)
+        assert two[2].item() == pytest.approx(-2e-27, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["asin", "acos", "atan", "asinh", "acosh", "atanh"])

@@ -136,12 +136,22 @@ def leaky_relu(xp, x, *, slope):
 leaky_relu.vjp(x=lambda xp, g, x, slope: xp.where(x > 0, g, slope * g))
 
 
-@builtin(
-    kind="elementwise",
-    node="PreluKernelBackward0",
-    switch="x",
-    samples=[Sample(A(3, 4, avoid=[0.0]), A(3, 4)), Sample(A(2, 3, 2, avoid=[0.0]), A(3, 1))],
-)
+@builtin(kind="elementwise", node="DivBackward0", samples=[Sample(A(3, 4, avoid=[0.0]))])
+def softsign(xp, x):
+    """y = x/(1 + |x|), dy/dx = 1/(1 + |x|)**2; the second slope is taken as 0 at the kink x = 0."""
+    return x / (xp.abs(x) + 1)
+
+
+def _softsign_slope(xp, g, x):
+    r = 1 / (xp.abs(x) + 1)
+    return g * r * r
+
+
+softsign.vjp(x=_softsign_slope)
+
+
+@builtin(kind="elementwise", node="PreluKernelBackward0", switch="x",
+         samples=[Sample(A(3, 4, avoid=[0.0]), A(3, 4)), Sample(A(2, 3, 2, avoid=[0.0]), A(3, 1))])  # fmt: skip
 def prelu(xp, x, weight):
     """y = x above 0, weight x elsewhere; at x = 0 the derivative is ``weight``."""
     return xp.where(x > 0, x, weight * x)
@@ -204,12 +214,8 @@ for _shrink in (hardshrink, softshrink):
     _shrink.vjp(x=lambda xp, g, x, lambd: xp.where(xp.abs(x) > lambd, g, xp.zero(g)))
 
 
-@builtin(
-    kind="elementwise",
-    node="ThresholdBackward0",
-    samples=[Sample(A(3, 4, avoid=[0.5]), threshold=0.5, value=-2.0)],
-    switch="x",
-)
+@builtin(kind="elementwise", node="ThresholdBackward0",
+         samples=[Sample(A(3, 4, avoid=[0.5]), threshold=0.5, value=-2.0)], switch="x")  # fmt: skip
 def threshold(xp, x, *, threshold, value):
     """y = x above the threshold, else ``value``, with slope 0."""
     return xp.where(x <= threshold, xp.zero(x) + value, x)

@@ -224,12 +224,8 @@ pow.vjp(
 )
 
 
-@builtin(
-    complex="holomorphic",
-    kind="elementwise",
-    node="PowBackward2",
-    samples=[Sample(A(3, 4), base=2.0), Sample(A(), base=0.5), Sample(A(2, low=0.5), base=0)],
-)
+@builtin(complex="holomorphic", kind="elementwise", node="PowBackward2",
+         samples=[Sample(A(3, 4), base=2.0), Sample(A(), base=0.5), Sample(A(2, low=0.5), base=0)])  # fmt: skip
 def exponential(xp, x, *, base):
     """Power of a number: y = b**x, dy/dx = y log b (0 where b = 0 and x >= 0)."""
     return xp.pow(base, x)

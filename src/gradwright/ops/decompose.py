@@ -142,12 +142,8 @@ def _lu_slope(xp, g, x_shape, out):
 lu_factor.vjp(x=_lu_slope)
 
 
-@builtin(
-    complex="general",
-    several=True,
-    node="LinalgQrBackward0",
-    samples=[Sample(*s.arrays, mode="reduced") for s in _TALL],
-)
+@builtin(complex="general", several=True, node="LinalgQrBackward0",
+         samples=[Sample(*s.arrays, mode="reduced") for s in _TALL])  # fmt: skip
 def qr(xp, x, *, mode="reduced"):
     """x = q r with q^H q = 1 and r upper triangular, for x with at least as many rows as columns.
 

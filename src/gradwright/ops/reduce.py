@@ -65,12 +65,8 @@ def mean(xp, x, *, axis=None, keepdims=False):
 mean.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
 
 
-@builtin(
-    complex="holomorphic",
-    kind="reduction",
-    node="ProdBackward0",
-    samples=[*_AXES, Sample(A(values=[[0.0, 2.0, 3.0], [1.0, 0.0, 0.0]]), axis=(1,), keepdims=False)],
-)
+@builtin(complex="holomorphic", kind="reduction", node="ProdBackward0",
+         samples=[*_AXES, Sample(A(values=[[0.0, 2.0, 3.0], [1.0, 0.0, 0.0]]), axis=(1,), keepdims=False)])  # fmt: skip
 def prod(xp, x, *, axis=None, keepdims=False):
     """Product of the entries over ``axis``; the product of none is 1. The derivative is right at zeros too."""
     return xp.prod(x, axis=axis, keepdims=keepdims)
@@ -204,10 +200,11 @@ logsumexp.jvp(x=_logsumexp_tangent)
 def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
     """p-norm over ``axis``: (sum |x|**p)**(1/p); p = inf the largest, -inf the smallest |x|, 0 the count of nonzeros.
 
-    At the kink x = 0 the slope is taken as 0; the second derivative of a norm of 0 is NaN.
+    Without overflow. At the kink x = 0 the slope is taken as 0; the second derivative of a norm of 0 is NaN.
     """
     if ord == 2:
-        return xp.sqrt(xp.sum(_square(xp, x), axis=axis, keepdims=keepdims))
+        total = xp.sum(_square(xp, x), axis=axis, keepdims=keepdims)
+        return xp.sqrt(total) if _in_range(xp, total) else _scaled_norm(xp, x, ord, axis, keepdims)
     a = xp.abs(x)
     if ord == 0:
         return xp.sum(xp.astype(a != 0, a.dtype), axis=axis, keepdims=keepdims)
@@ -215,7 +212,25 @@ def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
         return xp.sum(a, axis=axis, keepdims=keepdims)
     if ord in (_INF, -_INF):
         return (xp.max if ord > 0 else xp.min)(a, axis=axis, keepdims=keepdims)
-    return xp.pow(xp.sum(a**ord, axis=axis, keepdims=keepdims), 1 / ord)
+    total = xp.sum(a**ord, axis=axis, keepdims=keepdims)
+    return xp.pow(total, 1 / ord) if _in_range(xp, total) else _scaled_norm(xp, a, ord, axis, keepdims)
+
+
+def _in_range(xp, total):
+    """Whether no sum of powers has lost what was too large or too small."""
+    limits = xp.finfo(total.dtype)
+    fine = (total > float(limits.smallest_normal) / float(limits.eps)) & (total < _INF)
+    return bool(xp.all(fine) if total.ndim else fine)
+
+
+def _scaled_norm(xp, x, ord, axis, keepdims):
+    a = xp.abs(x)
+    if not count(x.shape, axis):
+        return xp.sum(a, axis=axis, keepdims=keepdims)
+    top = (xp.min if ord < 0 else xp.max)(a, axis=axis, keepdims=True) if x.ndim else a
+    top = xp.where((top > 0) & (top < _INF), top, xp.zero(top) + 1)
+    out = xp.sum((a / top) ** ord, axis=axis, keepdims=True) ** (1 / ord) * top
+    return out if keepdims else xp.squeeze(out, axis=tuple(range(x.ndim)) if axis is None else axis)
 
 
 def _norm_slope(xp, g, x, out, ord, axis, keepdims):
@@ -238,8 +253,6 @@ def _norm_slope(xp, g, x, out, ord, axis, keepdims):
 
 
 def _norm_tangent(xp, t, x, out, ord, axis, keepdims):
-    if ord == 2:
-        return along(xp, x, t, axis, keepdims) / xp.where(out == 0, 1 + xp.sqrt(out), out)
     return along(xp, _norm_slope(xp, xp.ones_like(out), x, out, ord, axis, keepdims), t, axis, keepdims)
 
 

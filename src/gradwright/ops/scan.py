@@ -106,11 +106,8 @@ linear_recurrence.vjp(
 )
 
 
-@builtin(
-    complex="holomorphic",
-    node="CumprodBackward0",
-    samples=[*_LINES, Sample(A(values=[[0.0, 2.0, 3.0], [1.0, 0.0, 0.0]]), axis=1)],
-)
+@builtin(complex="holomorphic", node="CumprodBackward0",
+         samples=[*_LINES, Sample(A(values=[[0.0, 2.0, 3.0], [1.0, 0.0, 0.0]]), axis=1)])  # fmt: skip
 def cumulative_prod(xp, x, *, axis):
     """Running product along ``axis``. The derivative divides by nothing, so it is right at zeros too."""
     if prod(x.shape) < _LARGE:

@@ -45,11 +45,8 @@ scatter_add.vjp(
 )
 
 
-@builtin(
-    complex="general",
-    node="ScatterBackward0",
-    samples=[Sample(A(3, 4), A(values=[[0, 1], [2, 0], [1, 3]]), A(3, 2), axis=1)],
-)
+@builtin(complex="general", node="ScatterBackward0",
+         samples=[Sample(A(3, 4), A(values=[[0, 1], [2, 0], [1, 3]]), A(3, 2), axis=1)])  # fmt: skip
 def scatter(xp, x, indices, src, *, axis):
     """x with ``src`` written at ``indices`` along ``axis``; the derivative takes it that they name no place twice."""
     return xp.scatter(x, indices, src, axis=axis)
@@ -96,12 +93,8 @@ def scatter_prod(xp, x, indices, src, *, axis):
     return xp.scatter_prod(x, indices, src, axis=axis)
 
 
-@builtin(
-    complex="general",
-    node="MaxBackward0",
-    multilinear=True,
-    samples=[Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1, keepdims=k) for k in (False, True)],
-)
+@builtin(complex="general", node="MaxBackward0", multilinear=True,
+         samples=[Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1, keepdims=k) for k in (False, True)])  # fmt: skip
 def pick(xp, x, indices, *, axis, keepdims):
     """The entry at ``indices`` of each line along ``axis``, where they have length 1; ``axis`` goes unless kept."""
     y = xp.take_along_axis(x, indices, axis=axis)
@@ -115,12 +108,8 @@ def _pick_slope(xp, g, x_shape, indices, axis):
 pick.vjp(x=_pick_slope)
 
 
-@builtin(
-    complex="general",
-    node="IndexSelectBackward0",
-    multilinear=True,
-    samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0), Sample(A(2, 3), A(values=[1, 1]), axis=1)],
-)
+@builtin(complex="general", node="IndexSelectBackward0", multilinear=True,
+         samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0), Sample(A(2, 3), A(values=[1, 1]), axis=1)])  # fmt: skip
 def take(xp, x, indices, *, axis):
     """The slices of x at a 1-d array of indices along ``axis``."""
     return xp.take(x, indices, axis=axis)

@@ -107,12 +107,8 @@ def _piece(xp, g, axis, ends, i):
 concat.vjp(xs=_piece)
 
 
-@builtin(
-    kind="linear",
-    node="StackBackward0",
-    moves=True,
-    samples=[Sample(A(2, 3), A(2, 3), axis=0), Sample(A(2), A(2), axis=-1)],
-)
+@builtin(kind="linear", node="StackBackward0", moves=True,
+         samples=[Sample(A(2, 3), A(2, 3), axis=0), Sample(A(2), A(2), axis=-1)])  # fmt: skip
 def stack(xp, *xs, axis=0):
     """Arrays of one shape joined along a new axis."""
     return xp.stack(xs, axis=axis)
@@ -121,12 +117,9 @@ def stack(xp, *xs, axis=0):
 stack.vjp(xs=lambda xp, g, axis, i: g[_along(axis, g.ndim, i)])
 
 
-@builtin(
-    kind="view",
-    node="SplitBackward0",
-    samples=[Sample(A(5, 2), sizes=(2, 2, 1), axis=0), Sample(A(2, 3), sizes=(1, 2), axis=1)],
-    several=True,
-)
+@builtin(kind="view", node="SplitBackward0",
+         samples=[Sample(A(5, 2), sizes=(2, 2, 1), axis=0), Sample(A(2, 3), sizes=(1, 2), axis=1)],
+         several=True)  # fmt: skip
 def split(xp, x, *, sizes, axis):
     """Views of consecutive pieces along ``axis``, of the given sizes."""
     before = (slice(None),) * (axis % x.ndim)
@@ -154,12 +147,8 @@ def flip(xp, x, *, axis):
 flip.vjp(x=lambda xp, g, axis: xp.flip(g, axis=axis))
 
 
-@builtin(
-    kind="linear",
-    rows=True,
-    node="RollBackward0",
-    samples=[Sample(A(2, 3), shift=(1,), axis=(1,)), Sample(A(2, 3), shift=(1, -2), axis=(0, 1))],
-)
+@builtin(kind="linear", rows=True, node="RollBackward0",
+         samples=[Sample(A(2, 3), shift=(1,), axis=(1,)), Sample(A(2, 3), shift=(1, -2), axis=(0, 1))])  # fmt: skip
 def roll(xp, x, *, shift, axis):
     """Entries moved on by ``shift`` along ``axis``, those pushed out coming in at the other end."""
     return xp.roll(x, shift, axis=axis)
@@ -168,11 +157,8 @@ def roll(xp, x, *, shift, axis):
 roll.vjp(x=lambda xp, g, shift, axis: xp.roll(g, shift=tuple(-s for s in shift), axis=axis))
 
 
-@builtin(
-    kind="linear",
-    node="RepeatBackward0",
-    samples=[Sample(A(2, 3), reps=(2, 1)), Sample(A(2), reps=(2, 3)), Sample(A(), reps=(2,))],
-)
+@builtin(kind="linear", node="RepeatBackward0",
+         samples=[Sample(A(2, 3), reps=(2, 1)), Sample(A(2), reps=(2, 3)), Sample(A(), reps=(2,))])  # fmt: skip
 def tile(xp, x, *, reps):
     """``x`` laid side by side, ``reps`` times along each axis; more of these than axes come in front."""
     shape = (1,) * (len(reps) - x.ndim) + x.shape
@@ -190,11 +176,8 @@ def _tile_slope(xp, g, x_shape, reps):
 tile.vjp(x=_tile_slope)
 
 
-@builtin(
-    kind="linear",
-    node="RepeatInterleaveBackward0",
-    samples=[Sample(A(2, 3), repeats=2, axis=0), Sample(A(2, 3), repeats=3, axis=1)],
-)
+@builtin(kind="linear", node="RepeatInterleaveBackward0",
+         samples=[Sample(A(2, 3), repeats=2, axis=0), Sample(A(2, 3), repeats=3, axis=1)])  # fmt: skip
 def repeat(xp, x, *, repeats, axis):
     """Each slice along ``axis`` so many times."""
     return xp.repeat(x, repeats, axis=axis)

@@ -307,7 +307,8 @@ def softsign(input: Tensor) -> Tensor:
     >>> gw.nn.functional.softsign(gw.tensor([-1.0, 0.0, 3.0]))
     tensor([-0.5000,  0.0000,  0.7500])
     """
-    return tensor_arg("softsign", input) / (absolute(input) + 1)
+    x = tensor_arg("softsign", input)
+    return apply_one(_ops.softsign, x, {}) if dtypes.kind(x.array.dtype) == "f" else x / (absolute(x) + 1)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
