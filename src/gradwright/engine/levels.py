@@ -334,6 +334,15 @@ def batches(array: Any) -> set[Level]:
     return found
 
 
+def moves(array: Any) -> bool:
+    """Whether an array has a tangent or a series, in some example of a batch."""
+    while isinstance(array, LevelArray):
+        if not array.batch:
+            return array.level.alive
+        array = array.tensor.array
+    return False
+
+
 def as_tensor(value: Any) -> Any:
     """An array as a tensor; what is none, as it is."""
     if isinstance(value, (list, tuple)):

@@ -24,6 +24,7 @@ from gradwright.engine.strict import warn
 from gradwright.engine.version import noted
 from gradwright.function.contract.function_ctx import FunctionCtx, deprecated, tensors_alone
 from gradwright.function.contract.signature import lacks_return, parameters, root
+from gradwright.function.watched import in_motion
 from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
 from gradwright.function.watched.in_backward import Guard
 from gradwright.function.watched.left_by_backward import LeftByBackward
@@ -245,7 +246,7 @@ class BackwardNode(Node):
         else:
             grads = [g if isinstance(g, TensorBase) else wrap(g)]
         mode, self._read = now(), False
-        if mode is not UNRECORDED and (mode.records or (mode.level is not None and self._kept_values_alone())):
+        if mode is not UNRECORDED and (mode.records or (mode.level is not None and in_motion.moving(self, grads))):
             return self._recorded(grads, g)
         function = self._function
         derivative = function.backward if function._usual else function._derivative()
@@ -262,12 +263,6 @@ class BackwardNode(Node):
             check_saved(self)
         return arrays
 
-    def _kept_values_alone(self) -> bool:
-        """Whether forward has kept but the values of what it made of arguments that carry tangents."""
-        if self._replay is None:
-            return False
-        return any(packed is not None and getattr(packed[0], "tangent", None) is not None for packed in self._saved)
-
     def _recorded(self, grads: Sequence[Any], g: Any) -> Any:
         """`_run`, while the pass is recorded, or in forward mode, for which forward is to run again.
 
@@ -279,8 +274,8 @@ class BackwardNode(Node):
             versions.append(version if version is None or version.__class__ is int else noted(version))
             if t is not None and t._node is not None:
                 inputs.append(t._node)
-        guard = Guard(type(self).__name__, inputs, isinstance(getattr(type(self), "surrogate", None), str))
-        before = now()
+        before, surrogate = now(), isinstance(getattr(type(self), "surrogate", None), str)
+        guard = Guard(type(self).__name__, inputs, surrogate or not before.records)
         try:
             earlier = LeftByBackward(self) if self.__dict__ else None
             try:
@@ -289,12 +284,15 @@ class BackwardNode(Node):
                 derivative = function.backward if function._usual else function._derivative()
                 for name, t in earlier.rest if earlier else ():
                     guard.doubt(t, name, "an earlier backward")
-                ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)
+                runs = self._replay is not None and (before.records or in_motion.moving(self))
+                ctx = again(self) if runs and not hasattr(derivative, "once") else self
                 result = as_user(derivative, ctx, *grads)
             finally:
                 switch(before)
                 if earlier:
                     earlier.put_back()
+            if guard.halted and not surrogate:
+                in_motion.look(self, grads)
             if g is None:
                 if isinstance(result, TensorBase):
                     return guard.settled([result])[0]

@@ -340,16 +340,3 @@ class _Shared:
 
 def _identity(part: Any) -> int:
     return id(part._counter if isinstance(part, TensorBase) else part)
-
-
-def replace_saved(node: Any, arrays: dict[int, tuple[Any, Any]]) -> None:
-    """Let a node have saved other arrays: by the id of an array, that array and the one for it."""
-
-    def replaced(packed: Any) -> Any:
-        return packed if packed is None or id(packed[0]) not in arrays else (arrays[id(packed[0])][1], *packed[1:])
-
-    node._saved = [replaced(packed) for packed in node._saved]
-    attributes = getattr(node, "_attributes", None)
-    for part in () if attributes is None else attributes.parts(attributes):
-        if isinstance(part, _Tensor):
-            part.packed = replaced(part.packed)

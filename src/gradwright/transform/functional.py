@@ -15,6 +15,7 @@ from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import inference_mode
 from gradwright.engine.levels import LevelArray
+from gradwright.function.watched.in_backward import unequal
 from gradwright.ops.shape import alias, permute_dims, reshape, stack
 from gradwright.transform.arguments import settled
 from gradwright.transform.batch import batched_grad
@@ -314,7 +315,7 @@ def _linear_in(
         if dtypes.of(out.array.dtype).category < dtypes.FLOAT:
             raise RuntimeError(f"{name}: output {i} has {dtypes.of(out.array.dtype)}, but only Tensors of floating "
                                "point and complex dtype can require gradients")  # fmt: skip
-        us.append(zeros(out).requires_grad_())
+        us.append(unequal(out).requires_grad_())
     return tuple(us), gradients(outs, xs, us, create_graph=True)
 
 

@@ -19,7 +19,7 @@ from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now, switch
 from gradwright.function.contract.containers import take_apart
 from gradwright.function.ctx import BackwardNode
-from gradwright.function.ctx_attributes import replace_saved
+from gradwright.function.saved import replace
 from gradwright.function.watched import outside_ctx
 from gradwright.function.watched.rerun import as_it_was
 
@@ -65,7 +65,7 @@ def at_level(cls: Any, args: Sequence[Any], through: Callable[[Sequence[Any]], A
         new[id(old)] = old, own.array
     node = next((o._node._edge()[0] for o in outs if o._node is not None), None)
     if isinstance(node, BackwardNode):
-        replace_saved(node, new)
+        replace(node, lambda packed: (new[id(packed[0])][1], *packed[1:]) if id(packed[0]) in new else packed)
     return recorded
 
 

@@ -25,6 +25,7 @@ from gradwright.function.contract.reached import reachable
 from gradwright.function.outputs import unrecorded
 from gradwright.function.pushforward import begun, finished
 from gradwright.function.watched import outside_ctx
+from gradwright.function.watched.in_backward import unequal
 from gradwright.ops.shape import alias
 from gradwright.ops.shape import copy as copied
 from gradwright.transform.arguments import differentiable
@@ -156,7 +157,7 @@ def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tu
     if own:
         try:
             pull = partial(gradients, own, [x for x, _ in moving], create_graph=True)
-            found = transposed(pull, own, [t for _, t in moving])
+            found = transposed(pull, own, [t for _, t in moving], unequal)
         except RuntimeError as error:
             error.add_note(
                 f"raised while the backward of {cls.__name__} was differentiated, because {cls.__name__} has no jvp: "

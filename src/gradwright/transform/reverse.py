@@ -24,6 +24,7 @@ from gradwright.engine.mode import Mode, inside, now, recording, resumed, switch
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import is_severed, refresh
+from gradwright.function.watched.in_backward import unequal
 from gradwright.ops.shape import alias
 from gradwright.transform.arguments import (
     Inputs,
@@ -300,7 +301,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """
     inputs = Inputs("linearize(f, *primals)", primals)
     out, pull = vjp(func, *primals)
-    _, push = vjp(lambda w: pull(w, create_graph=True), mapped(zeros, out))
+    _, push = vjp(lambda w: pull(w, create_graph=True), mapped(unequal, out))
 
     def jvp_fn(*tangents: Any) -> Any:
         leaves, spec = flatten(tangents)

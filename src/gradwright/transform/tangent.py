@@ -29,6 +29,7 @@ from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import View, severed
 from gradwright.function import of_containers
 from gradwright.function.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
+from gradwright.function.watched.in_backward import is_watched, stands
 from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.arguments import differentiable
@@ -64,7 +65,7 @@ class Moving(LevelArray):
         return self.tensor.detach().array
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.level.alive and not self.level.halted():
+        if self.level.alive and not self.level.halted() and not is_watched():
             raise self._refuses("numpy()")
         array = self.tensor.array
         return array.__array__() if isinstance(array, LevelArray) else backends.to_host(array)
@@ -138,7 +139,10 @@ class Movement(Level):
 
     def moves(self) -> bool:
         """Whether results move."""
-        return not self.halted() and not (self._stops and now().stopped >= self.number)
+        if self._stops and now().stopped >= self.number:
+            stands()
+            return False
+        return not self.halted()
 
     def apart(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and how it moves at this level, or None."""

@@ -33,27 +33,28 @@ def gradients(outs: Sequence[Any], inputs: Iterable[Any], cotangents: Sequence[A
     return grad(roots, inputs, seeds, retain_graph, create_graph, allow_unused=True) if roots else (None,) * len(inputs)
 
 
-def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence[Any]) -> Any:
+def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence[Any],
+               seed: Callable[[Any], Any] = zeros) -> Any:  # fmt: skip
     """The tangent of ``out``, from the function that makes cotangents of it into those of what moves by ``tangents``.
 
     A vjp is linear in its cotangent w: the gradient of <vjp(w), v> by w is the jvp of v, whatever w is. ``out`` may be
-    a list; then ``vjp`` takes a list, and the tangents of the outputs are one.
+    a list; then ``vjp`` takes a list, and the tangents of the outputs are one. ``seed(out)`` makes the w.
     """
     several = isinstance(out, (list, tuple))
     outs = list(out) if several else [out]
     create_graph, start = now().records, ticket()
 
     def run() -> list[Any]:
-        ws = [zeros(o) for o in outs]
+        ws = [seed(o) for o in outs]
         wanted = [w.requires_grad_() for w in ws if dtypes.of(w.array.dtype).category >= dtypes.FLOAT]
         pairs = [(g, t) for g, t in zip(vjp(ws if several else ws[0]), tangents, strict=True)
                  if g is not None and g._node is not None]  # fmt: skip
         if not pairs or not wanted:
-            return [wrap(w.array) for w in ws]
+            return [zeros(w) for w in ws]
         found = grad([g for g, _ in pairs], wanted, [t for _, t in pairs], create_graph=create_graph,
                      allow_unused=True)  # fmt: skip
         each = iter([zeros(w) if t is None else _own(t, start) for w, t in zip(wanted, found, strict=True)])
-        return [next(each) if w._node is not None else w for w in ws]
+        return [next(each) if w._node is not None else zeros(w) for w in ws]
 
     made = inside(partial(recording, True), resumed, run)
     return made if several else made[0]

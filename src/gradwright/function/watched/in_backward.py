@@ -4,6 +4,9 @@ While a user's backward is recorded, and while forward runs again for it, a `Gua
 ``detach()`` and ``.data``, in a `no_grad` block, for NumPy, for Python. What is made of them has a `Cut` for its
 history, as far as that can be known. What backward returns afterwards has one, too, if it has no history of its own; if
 it has one, a second derivative through it warns that a part may be missing.
+
+In forward mode nothing can stand for what was cut off: that values have left which move is noted, and then it is looked
+whether that matters (`gradwright.function.watched.in_motion`).
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from gradwright import backends
 from gradwright.base.cpython.frames import file_of, frame, past_asking
-from gradwright.base.dtypes import FLOAT, of
+from gradwright.base.dtypes import FLOAT, finfo, of
 from gradwright.base.errors import CutError
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import LevelArray, below, moves
 from gradwright.engine.memory import share
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node
@@ -48,6 +53,8 @@ class Guard:
             is one.
         scale: how large the cotangents are that a second derivative brings to what was returned.
         outer: what puts back what running forward again has left outside of ctx.
+        stopped: of the mode in which backward was called.
+        halted: whether values have left that move, and how and where the last did.
         doubted: the tensors whose history is not known, with what is one until backward is done.
         written: the tensors without history into which `no_grad` blocks have written: cuts until backward is done.
     """
@@ -56,11 +63,13 @@ class Guard:
     follows = True
     arrays = brought = False
     scale = 0.0
+    halted: Any = None
     replaying: Any = None
     outer: Any = None
 
     def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
         self.name, self.inputs, self.declared = name, tuple(inputs), declared
+        self.stopped = now().stopped
         self.left: list[tuple[str, Any]] = []
         self.values: list[tuple[str, Any]] = []
         self.leaves: list[tuple[AccumulateGrad, Cut]] = []
@@ -144,21 +153,31 @@ class Guard:
             grads = [g if g is None else share(wrap(g.array, g._node, g._counter), g) for g in grads]
         if not self.left:
             return list(grads)
-        how, place = self.why()
-        settled: list[Any] = []
-        for g in grads:
-            if g is None or is_severed(g._node):
-                settled.append(g)
-            elif g._node is None:
-                settled.append(wrap(g.array, self.cut(self.inputs, how, place)))
-            else:
-                doubt = self.message(how, place, "may") if self.values and not self.brought else None
-                settled.append(wrap(g.array, Returned(self, g._node, doubt)))
-        return settled
+        return [g if g is None else self._settled(g, *self.why()) for g in grads]
+
+    def _settled(self, g: Any, how: str, place: Any) -> Any:
+        array = g.array
+        if isinstance(array, LevelArray):  # it has a history in the levels outside, too
+            array = array.of(lambda part: self._settled(part, how, place))
+        if is_severed(g._node):
+            return wrap(array, g._node)
+        if g._node is None:
+            return wrap(array, self.cut(self.inputs, how, place))
+        doubt = self.message(how, place, "may") if self.values and not self.brought else None
+        return wrap(array, Returned(self, g._node, doubt))
 
 
 def _reached(cut: Cut, g: Any) -> None:
     cut._run(None, g)
+
+
+def unequal(t: Any) -> Any:
+    """A small cotangent for ``t`` whose entries differ, so that it shows what is cut off, and no clipping comes in."""
+    array = below(t.array)
+    xp = backends.namespace(array)
+    k = xp.arange(t.array.size, dtype=xp.float32, device=array.device)
+    w = xp.reshape((k * 0.618 % 1.0 + 0.5) * finfo(of(array.dtype)).eps ** 0.5, t.array.shape)
+    return wrap(xp.astype(w, array.dtype))
 
 
 class Cut(Node):
@@ -174,9 +193,8 @@ class Cut(Node):
         self._guard, self._message, self._how, self._place = guard, message, how, place
 
     def _run(self, xp: Any, g: Any) -> Any:
-        array = np.asarray(g.array if isinstance(g, TensorBase) else g)
-        size = float(np.abs(array).max()) if array.size else 0.0
-        if self._guard is None or not size <= self._guard.scale * float(np.finfo(array.dtype).eps) ** 0.75:
+        size, dtype = largest(g), (g.array if isinstance(g, TensorBase) else g).dtype
+        if self._guard is None or not size <= self._guard.scale * finfo(of(dtype)).eps ** 0.75:
             self._tell()
         return [None] * len(self._next)  # nothing but rounding: a maximum subtracted and added again, say
 
@@ -206,17 +224,49 @@ class Returned(Node):
         self._guard, self._doubt = guard, doubt
 
     def _run(self, xp: Any, g: Any) -> Any:
-        array = np.abs(np.asarray(g.array if isinstance(g, TensorBase) else g))
-        self._guard.scale = max(self._guard.scale, float(array.max()) if array.size else 0.0)
-        if self._doubt and array.any():
+        size = largest(g)
+        self._guard.scale = max(self._guard.scale, size)
+        if self._doubt and size:
             warn(self._doubt)
         return (g,)
+
+
+def largest(g: Any) -> float:
+    """The largest magnitude in a cotangent, in all examples of a batch, and in how it moves."""
+    array = g.array if isinstance(g, TensorBase) else g
+    if isinstance(array, LevelArray):
+        return max(largest(part) for part in (array.tensor, *array.parts) if part is not None)
+    array = np.abs(np.asarray(array))
+    return float(array.max()) if array.size else 0.0
 
 
 def _guard() -> Any:
     """The guard, if it is the user's backward, or its replay, that runs now, and not a forward or pass inside it."""
     guard = now().listener
     return None if guard is None or not guard.follows or guard.declared else guard
+
+
+def halts(t: Any, how: str, at: Any = None) -> bool:
+    """Whether values that move, of ``t``, leave the user's backward now; it is noted, unless nothing comes of it."""
+    guard = now().listener
+    if guard is None or not guard.follows or not moves(t.array):
+        return False
+    at = at or past_asking(frame(3))
+    if not is_own(file_of(at)) and not decides(at):
+        guard.halted = how, here(3)
+    return True
+
+
+def stands() -> None:
+    """What is computed now does not move, since the user has switched recording off; noted if that was in backward."""
+    mode = now()
+    if mode.listener is not None and mode.listener.follows and mode.listener.stopped != mode.stopped:
+        mode.listener.halted = "no_grad()", here(2)
+
+
+def is_watched() -> bool:
+    """Whether it is noted that values which move leave the user's backward."""
+    return now().listener is not None and now().listener.follows
 
 
 def aside(t: Any, out: Any, how: str) -> Any:
@@ -226,6 +276,7 @@ def aside(t: Any, out: Any, how: str) -> Any:
     """
     if now().watches:
         parted(t, how)
+    halts(t, how)
     guard = _guard()
     if guard is None or is_own(file_of(past_asking(frame(2)))):
         return out
@@ -241,6 +292,7 @@ def aside(t: Any, out: Any, how: str) -> Any:
 
 def replaced(t: Any, source: Any) -> None:
     """The memory of ``t`` is now that of ``source``, because the user has set ``.data``."""
+    halts(source, ".data")
     guard = _guard()
     if guard is not None and source._node is not None and not is_severed(source._node):
         _cut_off(guard, t, (source._node,), ".data")
@@ -271,12 +323,12 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
     """Values of ``t`` leave for Python, or for NumPy as an ``array``; whether a guard is on, which lets them."""
     if now().watches:
         leaving(t)
-    guard = _guard()
+    moving, guard = halts(t, how), _guard()
     if guard is None:
         listener = now().listener
         if listener is not None and not listener.follows:
             listener.left = True
-        return False
+        return moving
     history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
     at = past_asking(frame(2))
     if history and not is_own(file_of(at)) and not decides(at):
