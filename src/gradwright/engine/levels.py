@@ -343,6 +343,11 @@ def moves(array: Any) -> bool:
     return False
 
 
+def is_followed(array: Any) -> bool:
+    """Whether an array is made of tensors that have a history, or a tangent."""
+    return isinstance(array, LevelArray) and bool(array.followed)
+
+
 def as_tensor(value: Any) -> Any:
     """An array as a tensor; what is none, as it is."""
     if isinstance(value, (list, tuple)):
@@ -376,7 +381,7 @@ def further_inside(out: Any, x: Any) -> Level | None:
 
 def followed(t: Any) -> bool:
     """Whether a tensor has a history, or a tangent."""
-    return t.requires_grad or (isinstance(t.array, LevelArray) and t.array.followed)
+    return t.requires_grad or is_followed(t.array)
 
 
 def of_arguments(args: Sequence[Any]) -> Level | None:

@@ -67,6 +67,8 @@ def stop_recording() -> Mode:
     if before is PLAIN:
         _mode.set(UNRECORDED)
     elif before.level is not None and before.stopped < before.level.number:
+        if before.listener is not None and before.listener.follows and before.listener.replaying is None:
+            before.listener.stops()
         _mode.set(before.but(records=False, stopped=before.level.number))
     elif before.records and (before.listener is None or before.listener.replaying is None):
         _mode.set(before.but(records=False))

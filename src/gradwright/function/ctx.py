@@ -246,7 +246,7 @@ class BackwardNode(Node):
         else:
             grads = [g if isinstance(g, TensorBase) else wrap(g)]
         mode, self._read = now(), False
-        if mode is not UNRECORDED and (mode.records or (mode.level is not None and in_motion.moving(self, grads))):
+        if mode is not UNRECORDED and (mode.records or (mode.level is not None and in_motion.followed(self, grads))):
             return self._recorded(grads, g)
         function = self._function
         derivative = function.backward if function._usual else function._derivative()
@@ -274,8 +274,9 @@ class BackwardNode(Node):
             versions.append(version if version is None or version.__class__ is int else noted(version))
             if t is not None and t._node is not None:
                 inputs.append(t._node)
-        before, surrogate = now(), isinstance(getattr(type(self), "surrogate", None), str)
-        guard = Guard(type(self).__name__, inputs, surrogate or not before.records)
+        before = now()
+        surrogate = isinstance(getattr(type(self), "surrogate", None), str)
+        guard = Guard(type(self).__name__, inputs, surrogate, before.records)
         try:
             earlier = LeftByBackward(self) if self.__dict__ else None
             try:
@@ -291,9 +292,8 @@ class BackwardNode(Node):
                 switch(before)
                 if earlier:
                     earlier.put_back()
-            if guard.halted and not surrogate:
-                in_motion.look(self, grads)
             if g is None:
+                guard.check()
                 if isinstance(result, TensorBase):
                     return guard.settled([result])[0]
                 return tuple(guard.settled(result)) if type(result) is tuple else result
@@ -304,7 +304,8 @@ class BackwardNode(Node):
             del result
             if self._read:
                 check_saved(self)
-            return guard.settled(own_tensors(checked, grads))
+            found = own_tensors(checked, grads)
+            return guard.settled(in_motion.checked(self, grads, guard, found) if guard.halted else found)
         finally:
             if guard.doubted or guard.written or guard.outer is not None:
                 guard.done()

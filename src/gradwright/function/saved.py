@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 
-def kept(node: Any) -> Iterator[Any]:
-    """What was saved, and the tensors among the attributes: each as array, counter, version, node."""
-    yield from (packed for packed in node._saved or () if packed is not None)
-    yield from (part.packed for part in _attributes(node))
+def arrays(node: Any) -> Iterator[Any]:
+    """The arrays of what was saved, and of the attributes."""
+    yield from (packed[0] for packed in node._saved or () if packed is not None)
+    attributes = getattr(node, "_attributes", None)
+    if attributes:
+        yield from attributes.arrays().values()
 
 
 def replace(node: Any, other: Callable[[Any], Any]) -> Callable[[], None]:

@@ -31,6 +31,7 @@ from gradwright.function.contract.containers import (
 )
 from gradwright.function.contract.trees import broadcast_to_and_flatten, tree_flatten, tree_structure
 from gradwright.function.function import Function
+from gradwright.function.watched import outside_ctx
 from gradwright.ops.shape import stack
 from gradwright.transform.arguments import differentiable
 from gradwright.transform.batching.rules import first
@@ -127,6 +128,7 @@ def _alone(cls: Any) -> Any:
         made = cls._at_level = type(cls)(cls.__name__, (cls,), {
             "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
             "forward": staticmethod(functools.wraps(cls.forward)(partial(_forward, cls))),
+            "_places": outside_ctx.of(cls),
         })  # fmt: skip
         made._node_class = type(cls._node_class.__name__, (cls._node_class,), {"_function": made})
     return cls._at_level

@@ -29,7 +29,7 @@ from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import View, severed
 from gradwright.function import of_containers
 from gradwright.function.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
-from gradwright.function.watched.in_backward import is_watched, stands
+from gradwright.function.watched.in_backward import is_guarded
 from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.arguments import differentiable
@@ -65,7 +65,7 @@ class Moving(LevelArray):
         return self.tensor.detach().array
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.level.alive and not self.level.halted() and not is_watched():
+        if self.level.alive and not self.level.halted() and not is_guarded():
             raise self._refuses("numpy()")
         array = self.tensor.array
         return array.__array__() if isinstance(array, LevelArray) else backends.to_host(array)
@@ -139,10 +139,7 @@ class Movement(Level):
 
     def moves(self) -> bool:
         """Whether results move."""
-        if self._stops and now().stopped >= self.number:
-            stands()
-            return False
-        return not self.halted()
+        return not self.halted() and not (self._stops and now().stopped >= self.number)
 
     def apart(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and how it moves at this level, or None."""
@@ -160,7 +157,9 @@ class Movement(Level):
         """Put a value, and how it moves, into the memory of those there; where nothing moves, the value alone."""
         mine = isinstance(value, Moving) and value.level is self
         new = value.parts if mine else (wrap(value), *[None] * (len(array.parts) - 1))
-        self.outside(write, array, new if self.moves() else new[:1], value.began if mine else 0)
+        if not self.moves():  # in a user's backward, what was there is gone with its tangent
+            new = (new[0], *[None] * (len(new) - 1)) if is_guarded() else new[:1]
+        self.outside(write, array, new, value.began if mine else 0)
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for values that move."""

@@ -22,7 +22,7 @@ from gradwright.base.cpython.frames import file_of, frame, past_asking
 from gradwright.base.dtypes import FLOAT, finfo, of
 from gradwright.base.errors import CutError
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import LevelArray, below, moves
+from gradwright.engine.levels import LevelArray, below, is_followed, moves
 from gradwright.engine.memory import share
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node
@@ -43,6 +43,7 @@ class Guard:
         inputs: the nodes that its gradients depend on: those of the inputs and of the cotangents.
         known, follows: as those of `gradwright.function.watched.in_forward.Inside`.
         declared: whether the user says that the gradient is not the derivative: then nothing of this is done.
+        records: whether cuts are made: not if that is so, or in forward mode alone.
         left: how and where values left, in that order.
         values: the same of those that left for NumPy or Python, and so may be anywhere.
         arrays: whether some left that may come back as an array.
@@ -53,8 +54,8 @@ class Guard:
             is one.
         scale: how large the cotangents are that a second derivative brings to what was returned.
         outer: what puts back what running forward again has left outside of ctx.
-        stopped: of the mode in which backward was called.
-        halted: whether values have left that move, and how and where the last did.
+        halted: where values may have left that move, or have a history outside: how, and at which line.
+        escaped, moved: whether they have; whether they may move.
         doubted: the tensors whose history is not known, with what is one until backward is done.
         written: the tensors without history into which `no_grad` blocks have written: cuts until backward is done.
     """
@@ -64,12 +65,13 @@ class Guard:
     arrays = brought = False
     scale = 0.0
     halted: Any = None
+    escaped = moved = False
     replaying: Any = None
     outer: Any = None
 
-    def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
+    def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False, records: bool = True) -> None:
+        self.records = records and not declared
         self.name, self.inputs, self.declared = name, tuple(inputs), declared
-        self.stopped = now().stopped
         self.left: list[tuple[str, Any]] = []
         self.values: list[tuple[str, Any]] = []
         self.leaves: list[tuple[AccumulateGrad, Cut]] = []
@@ -83,7 +85,7 @@ class Guard:
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """An operation on operands with history has not been recorded, because of `no_grad`."""
         nodes = [t._node for t in tensors if t._node is not None and not is_severed(t._node)]
-        if self.declared:
+        if not self.records:
             return
         place = here(3)
         if nodes and not any(isinstance(n, Cut) for n in nodes):
@@ -91,6 +93,10 @@ class Guard:
         for o in out if isinstance(out, list) else (out,):
             if nodes and o is not None and of(o.array.dtype).category >= FLOAT:
                 o._node = self.cut(nodes, "no_grad()", place)
+
+    def stops(self) -> None:
+        """The user switches recording off at a level, where nothing moves then."""
+        self.halted, self.moved = self.halted or ("no_grad()", here(3)), True
 
     def writing(self, t: Any) -> None:
         """Writes are seen by versions; a tensor written in a `no_grad` block is not to require grad after backward."""
@@ -105,7 +111,7 @@ class Guard:
 
     def doubt(self, t: Any, name: str, who: str) -> None:
         """Until backward is done, ``t``, which has no history, has one through which a second derivative warns."""
-        if self.declared or t._node is not None or of(t.array.dtype).category < FLOAT:
+        if not self.records or t._node is not None or of(t.array.dtype).category < FLOAT:
             return
         t._node = Doubt(self, self.inputs, (
             f"{self.name} uses {name!r}, which {who} has left there without history: if that depends on the inputs, "
@@ -144,6 +150,11 @@ class Guard:
         """A history that ends here."""
         return Cut(self, nodes, self.message(how, place), how, place)
 
+    def check(self) -> None:
+        """Raise CutError if values have left that move: those of a container, say, for which no others can stand."""
+        if self.escaped:
+            self.cut(self.inputs, *self.halted).tell()
+
     def settled(self, grads: Sequence[Any]) -> list[Any]:
         """The gradients that backward returned, with what is to be known of them as their history."""
         for node, cut in self.leaves:
@@ -172,11 +183,11 @@ def _reached(cut: Cut, g: Any) -> None:
 
 
 def unequal(t: Any) -> Any:
-    """A small cotangent for ``t`` whose entries differ, so that it shows what is cut off, and no clipping comes in."""
+    """A cotangent for ``t`` that shows what is cut off, as its entries differ; so small that clipping leaves it."""
     array = below(t.array)
     xp = backends.namespace(array)
     k = xp.arange(t.array.size, dtype=xp.float32, device=array.device)
-    w = xp.reshape((k * 0.618 % 1.0 + 0.5) * finfo(of(array.dtype)).eps ** 0.5, t.array.shape)
+    w = xp.reshape((k * 0.618 % 1.0 + 0.5) / 64.0, t.array.shape)
     return wrap(xp.astype(w, array.dtype))
 
 
@@ -193,12 +204,13 @@ class Cut(Node):
         self._guard, self._message, self._how, self._place = guard, message, how, place
 
     def _run(self, xp: Any, g: Any) -> Any:
-        size, dtype = largest(g), (g.array if isinstance(g, TensorBase) else g).dtype
-        if self._guard is None or not size <= self._guard.scale * finfo(of(dtype)).eps ** 0.75:
-            self._tell()
+        size, guard, dtype = largest(g), self._guard, (g.array if isinstance(g, TensorBase) else g).dtype
+        if guard is None or not size <= guard.scale * finfo(of(dtype)).eps ** 0.75:
+            self.tell()
         return [None] * len(self._next)  # nothing but rounding: a maximum subtracted and added again, say
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Raise the error."""
         error = CutError(self._message)
         error.how, error.place = self._how, str(Place(*self._place)) if self._place else None
         raise error
@@ -209,7 +221,8 @@ class Doubt(Cut):
 
     __slots__ = ()
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Warn."""
         warn(self._message)
 
 
@@ -246,27 +259,10 @@ def _guard() -> Any:
     return None if guard is None or not guard.follows or guard.declared else guard
 
 
-def halts(t: Any, how: str, at: Any = None) -> bool:
-    """Whether values that move, of ``t``, leave the user's backward now; it is noted, unless nothing comes of it."""
-    guard = now().listener
-    if guard is None or not guard.follows or not moves(t.array):
-        return False
-    at = at or past_asking(frame(3))
-    if not is_own(file_of(at)) and not decides(at):
-        guard.halted = how, here(3)
-    return True
-
-
-def stands() -> None:
-    """What is computed now does not move, since the user has switched recording off; noted if that was in backward."""
-    mode = now()
-    if mode.listener is not None and mode.listener.follows and mode.listener.stopped != mode.stopped:
-        mode.listener.halted = "no_grad()", here(2)
-
-
-def is_watched() -> bool:
-    """Whether it is noted that values which move leave the user's backward."""
-    return now().listener is not None and now().listener.follows
+def _halts(guard: Any, t: Any, how: str) -> None:
+    """Note that values of ``t`` leave, if they move, or have a history outside."""
+    if is_followed(t.array):
+        guard.halted, guard.escaped, guard.moved = (how, here(3)), True, guard.moved or moves(t.array)
 
 
 def aside(t: Any, out: Any, how: str) -> Any:
@@ -276,10 +272,10 @@ def aside(t: Any, out: Any, how: str) -> Any:
     """
     if now().watches:
         parted(t, how)
-    halts(t, how)
     guard = _guard()
     if guard is None or is_own(file_of(past_asking(frame(2)))):
         return out
+    _halts(guard, t, how)
     if t._view is not None:
         refresh(t)
     if t._node is not None and not is_severed(t._node):
@@ -292,10 +288,11 @@ def aside(t: Any, out: Any, how: str) -> Any:
 
 def replaced(t: Any, source: Any) -> None:
     """The memory of ``t`` is now that of ``source``, because the user has set ``.data``."""
-    halts(source, ".data")
     guard = _guard()
-    if guard is not None and source._node is not None and not is_severed(source._node):
-        _cut_off(guard, t, (source._node,), ".data")
+    if guard is not None:
+        _halts(guard, source, ".data")
+        if source._node is not None and not is_severed(source._node):
+            _cut_off(guard, t, (source._node,), ".data")
 
 
 def made_of(data: Any, out: Any, how: str) -> Any:
@@ -307,6 +304,7 @@ def made_of(data: Any, out: Any, how: str) -> Any:
         for t in found:
             if t._view is not None:
                 refresh(t)
+            _halts(guard, t, how)
         nodes = [t._node for t in found if t._node is not None and not is_severed(t._node)]
         if nodes:
             _cut_off(guard, out, nodes, how)
@@ -314,6 +312,8 @@ def made_of(data: Any, out: Any, how: str) -> Any:
 
 
 def _cut_off(guard: Any, out: Any, nodes: Sequence[Node], how: str) -> None:
+    if not guard.records:
+        return
     place = here(3)
     out._node = guard.cut(nodes, how, place)
     guard.left.append((how, place))
@@ -323,15 +323,18 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
     """Values of ``t`` leave for Python, or for NumPy as an ``array``; whether a guard is on, which lets them."""
     if now().watches:
         leaving(t)
-    moving, guard = halts(t, how), _guard()
+    guard = _guard()
     if guard is None:
         listener = now().listener
         if listener is not None and not listener.follows:
             listener.left = True
-        return moving
-    history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
+        return False
+    history = guard.records and t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
     at = past_asking(frame(2))
-    if history and not is_own(file_of(at)) and not decides(at):
+    if is_own(file_of(at)) or decides(at):
+        return True
+    _halts(guard, t, how)
+    if history:
         guard.note(how, t)
         guard.values.append(guard.left[-1])
         guard.arrays = guard.arrays or array
@@ -341,7 +344,7 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
 def brought(t: Any) -> Any:
     """A tensor made from arrays of the user: a cut, if the values of others have left for NumPy."""
     guard = _guard()
-    if guard is not None and guard.arrays and t._node is None and of(t.array.dtype).category >= FLOAT:
+    if guard is not None and guard.records and guard.arrays and t._node is None and of(t.array.dtype).category >= FLOAT:
         t._node = guard.cut(guard.inputs, *guard.why())
         guard.brought = True
     return t

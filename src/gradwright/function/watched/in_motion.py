@@ -8,24 +8,66 @@ then raises if it comes to a cut with anything but rounding, as that of any othe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from gradwright.base.dtypes import FLOAT, of
+from gradwright.base.errors import CutError
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.levels import LevelArray, moves
+from gradwright.engine.levels import LevelArray, is_followed, moves
 from gradwright.engine.mode import now, switch
-from gradwright.function.saved import kept, replace
-from gradwright.function.watched.in_backward import unequal
+from gradwright.engine.node import Node
+from gradwright.function.saved import arrays, replace
+from gradwright.function.watched.in_backward import Cut, Guard, unequal
 
 
-def moving(node: Any, grads: Sequence[Any] = ()) -> bool:
-    """Whether a cotangent, or something that forward has kept for backward, has a tangent."""
-    return any(t is not None and moves(t.array) for t in grads) or any(moves(packed[0]) for packed in kept(node))
+def moving(node: Any) -> bool:
+    """Whether something that forward has kept has a tangent: intermediates have none."""
+    return any(map(moves, arrays(node)))
 
 
-def look(node: Any, grads: Sequence[Any]) -> None:
-    """Raise CutError if what has left in the backward of ``node`` is missing in the tangent of what it returned."""
+def followed(node: Any, grads: Sequence[Any]) -> bool:
+    """Whether a cotangent, or something that forward has kept, has a tangent, or a history outside of the level."""
+    return any(map(is_followed, _arrays(node, grads)))
+
+
+def _arrays(node: Any, grads: Sequence[Any]) -> list[Any]:
+    return [*[t.array for t in grads if t is not None], *arrays(node)]
+
+
+def checked(node: Any, grads: Sequence[Any], guard: Guard, found: list[Any]) -> list[Any]:
+    """What the backward of ``node`` has found for these cotangents, if nothing is missing in how that moves.
+
+    Raises CutError if something is; if that is missing in a history alone, what goes through that will raise it.
+    """
+    try:
+        _look(node, grads)
+    except CutError as error:
+        if guard.moved:
+            raise
+        lost = partial(_lost, guard, str(error), [n for array in _arrays(node, grads) for n in _histories(array)])
+        return [None if t is None else lost(t, inside=isinstance(t.array, LevelArray)) for t in found]
+    return found
+
+
+def _lost(guard: Guard, message: str, ends: Sequence[Node], t: Any, inside: bool) -> Any:
+    """``t`` with a cut for its history outside of the level, which leads to these ``ends`` if it has none."""
+    array = t.array
+    if isinstance(array, LevelArray):
+        array = array.of(partial(_lost, guard, message, ends, inside=False))
+    if inside:
+        return t if array is t.array else wrap(array, t._node, t._counter)
+    return wrap(array, Cut(guard, ends if t._node is None else (t._node,), message, *guard.halted), t._counter)
+
+
+def _histories(array: Any) -> list[Node]:
+    """The nodes of the tensors of the levels outside that an array is made of."""
+    parts = array.parts if isinstance(array, LevelArray) else ()
+    return [n for part in parts for n in (part._node, *_histories(part.array)) if n is not None]
+
+
+def _look(node: Any, grads: Sequence[Any]) -> None:
     before, leaves = now(), _Leaves(node)
     put_back, following = replace(node, leaves.of), node._next
     try:
@@ -57,14 +99,14 @@ class _Leaves:
 
     def still(self, t: Any) -> Any:
         """A cotangent's values alone; a leaf if it moves."""
-        return t if t is None or not moves(t.array) else self._leaf(t.array)
+        return t if t is None or not is_followed(t.array) else self._leaf(t.array)
 
     def of(self, packed: Any) -> Any:
         """What is kept in place of a tensor."""
         array, counter, version, source = packed
         if counter[0] != version or of(array.dtype).category < FLOAT:
             return packed
-        if source.__class__ is int or not (moves(array) or source in self.next):
+        if source.__class__ is int or not (is_followed(array) or source in self.next):
             return (_values(array), counter, version, source)
         leaf = self.inputs.get(source) or self._leaf(array)
         if source in self.next:

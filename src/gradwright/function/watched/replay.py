@@ -20,7 +20,7 @@ from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
 from gradwright.engine.memory import unwritten
-from gradwright.engine.mode import now, recording, switch
+from gradwright.engine.mode import now, switch
 from gradwright.engine.nodes_of_ops import freed, modified, pack, unpack
 from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors
 from gradwright.function.contract.containers import among
@@ -127,7 +127,6 @@ def again(node: Any) -> Any:
     guard.replaying = ctx
     copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in before.watches)
     try:
-        recording(before.records)  # it is not in forward mode
         # forward may write in place as it likes
         with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, as_it_was(replay.random):
             result = run_forward(cls, ctx, args)

@@ -1,0 +1,213 @@
+"""Every road to a second derivative, through backwards that cut it off and such as only seem to.
+
+Where something is cut off, the derivative is right, or the error (where numbers left, the warning) names the cut; where
+what was cut off cancels, or does not matter, it is right. What it should be is known: the cube's is 6 x.
+"""
+
+import re
+import warnings
+
+import pytest
+
+import gradwright as gw
+from gradwright import func
+from gradwright.autograd import Function, forward_ad, functional
+from gradwright.autograd import grad as backward
+from gradwright.errors import CutError, GradientWarning
+from tests.function.watched.test_in_backward import CUTS, RIGHT, cube
+
+X, V = gw.tensor([0.5, 2.0], dtype=gw.float64), gw.tensor([1.0, -0.5], dtype=gw.float64)
+TRUE = 6 * X * V
+
+
+def graph(f):
+    x = X.clone().requires_grad_()
+    (g,) = backward(f(x), x, create_graph=True)
+    return backward(g, x, V)[0]
+
+
+def batched(f):
+    x = X.clone().requires_grad_()
+    (g,) = backward(f(x), x, create_graph=True)
+    return backward(g, x, gw.stack([V, V]), is_grads_batched=True)[0][1]
+
+
+def duals(f):
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(X.clone().requires_grad_(), V)
+        (g,) = backward(f(x), x, create_graph=True)
+        return forward_ad.unpack_dual(g).tangent
+
+
+def duals_alone(f):
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(X.clone(), V)
+        return forward_ad.unpack_dual(func.grad(f)(x)).tangent
+
+
+def push(f, v=V):
+    return lambda x: func.jvp(f, (x,), (v,))[1]
+
+
+def tangents(f, v):
+    return lambda x: func.linearize(f, x)[1](v)
+
+
+def both(x):
+    return gw.stack([x, x])
+
+
+ROADS = {
+    "create_graph": graph,
+    "is_grads_batched": batched,
+    "dual numbers": duals,
+    "dual numbers of grad": duals_alone,
+    "jvp(grad)": lambda f: push(func.grad(f))(X),
+    "jvp(jvp)": lambda f: gw.stack([push(push(f, e))(X) for e in gw.eye(2, dtype=gw.float64)]),
+    "jvp(vjp)": lambda f: push(lambda x: func.vjp(f, x)[1](gw.ones((), dtype=gw.float64))[0])(X),
+    "jvp(linearize)": lambda f: gw.stack([push(tangents(f, e))(X) for e in gw.eye(2).double()]),
+    "grad(jvp)": lambda f: func.grad(push(f))(X),
+    "grad(grad)": lambda f: func.grad(lambda x: func.grad(f)(x) @ V)(X),
+    "vjp(grad)": lambda f: func.vjp(func.grad(f), X)[1](V)[0],
+    "linearize(grad)": lambda f: func.linearize(func.grad(f), X)[1](V),
+    "linearize(jvp)": lambda f: gw.stack([func.linearize(push(f, e), X)[1](V) for e in gw.eye(2).double()]),
+    "grad_and_value": lambda f: push(lambda x: func.grad_and_value(f)(x)[0])(X),
+    "hessian": lambda f: func.hessian(f)(X) @ V,
+    "jacrev(jacrev)": lambda f: func.jacrev(func.jacrev(f))(X) @ V,
+    "jacfwd(jacfwd)": lambda f: func.jacfwd(func.jacfwd(f))(X) @ V,
+    "jacrev(jacfwd)": lambda f: func.jacrev(func.jacfwd(f))(X) @ V,
+    "jacfwd(grad)": lambda f: func.jacfwd(func.grad(f))(X) @ V,
+    "jacrev(grad)": lambda f: func.jacrev(func.grad(f))(X) @ V,
+    "jacrev in chunks": lambda f: func.jacrev(func.grad(f), chunk_size=1)(X) @ V,
+    "functional.hvp": lambda f: functional.hvp(f, X, V)[1],
+    "functional.vhp": lambda f: functional.vhp(f, X, V)[1],
+    "functional.jvp": lambda f: functional.jvp(func.grad(f), X, V)[1],
+    "functional.vjp": lambda f: functional.vjp(func.grad(f), X, V)[1],
+    "functional.hessian": lambda f: functional.hessian(f, X) @ V,
+    "functional.hessian, vectorised": lambda f: functional.hessian(f, X, vectorize=True) @ V,
+    "functional.hessian, forward": lambda f: functional.hessian(
+        f, X, vectorize=True, outer_jacobian_strategy="forward-mode") @ V,
+    "jet": lambda f: func.jet(func.grad(f), (X,), ((V,),))[1][0],
+    "vmap(grad(grad))": lambda f: func.vmap(func.grad(lambda x: func.grad(f)(x) @ V))(both(X))[1],
+    "vmap(jvp(grad))": lambda f: func.vmap(push(func.grad(f)))(both(X))[1],
+    "jvp(vmap(grad))": lambda f: func.jvp(func.vmap(func.grad(f)), (both(X),), (both(V),))[1][1],
+    "grad(vmap(grad))": lambda f: func.grad(lambda x: (func.vmap(func.grad(f))(x) @ V).sum())(both(X))[1],
+    "vmap(hessian)": lambda f: func.vmap(func.hessian(f))(both(X))[1] @ V,
+    "compile(grad(grad))": lambda f: [c(X) for c in [gw.compile(func.grad(lambda x: func.grad(f)(x) @ V))]
+                                      for _ in range(3)][-1],
+}  # fmt: skip
+
+
+def in_forward(keep, slope):
+    """A cube whose forward keeps something for its backward, which makes the slope of it."""
+
+    def forward(ctx, x):
+        keep(ctx, x)
+        return x * x * x
+
+    return lambda: cube(lambda ctx, g: g * slope(ctx), forward)
+
+
+class Place:
+    """Where a forward may leave things: here, and not on ctx."""
+
+    slope = None
+    slopes: list = []
+
+
+def in_place(ctx, x):
+    Place.slope = 3 * x * x
+
+
+def in_list(ctx, x):
+    Place.slopes.append(3 * x * x)
+
+
+KEPT = {
+    "on a class": in_forward(in_place, lambda ctx: Place.slope),
+    "in a list": in_forward(in_list, lambda ctx: Place.slopes[-1]),
+    "on ctx": in_forward(lambda ctx, x: setattr(ctx, "slope", 3 * x * x), lambda ctx: ctx.slope),
+    "saved": in_forward(lambda ctx, x: ctx.save_for_backward(3 * x * x), lambda ctx: ctx.saved_tensors[0]),
+    "detached": in_forward(lambda ctx, x: setattr(ctx, "x", x.detach()), lambda ctx: 3 * ctx.x**2),
+    "in a dictionary": in_forward(lambda ctx, x: setattr(ctx, "x", {"x": x}), lambda ctx: 3 * ctx.x["x"].detach() ** 2),
+    "as numbers": in_forward(lambda ctx, x: setattr(ctx, "x", x.tolist()),
+                             lambda ctx: 3 * gw.tensor(ctx.x, dtype=gw.float64) ** 2),
+    "as a float": in_forward(lambda ctx, x: setattr(ctx, "x", float(x.detach()[0])), lambda ctx: 3 * ctx.x**2),
+    "as an array": in_forward(lambda ctx, x: setattr(ctx, "x", x.detach().numpy()),
+                              lambda ctx: 3 * gw.from_numpy(ctx.x) ** 2),
+}  # fmt: skip
+
+CLEAR = r"of a tensor that carries a series|vmap: .* stands for a whole batch|support the deepcopy protocol|under vmap"
+"""What else is said where values leave by a way that a transform has none for."""
+SILENT = {
+    ("detached", "grad(vmap(grad))"),  # the forward of a batch is not run again for a history outside of vmap
+    ("a buffer that is written over", "grad(vmap(grad))"),  # a no_grad block inside of vmap stops no tangent outside
+    ("a buffer that is written over", "jvp(vmap(grad))"),
+}
+"""What is known to be wrong in silence."""
+
+
+def outcome(road, F):
+    """What comes of a road: right, caught, refused, warned, or else what was returned."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            found = ROADS[road](lambda x: F.apply(x).sum())
+        except CutError:
+            return "caught"
+        except RuntimeError as error:
+            return "refused" if re.search(CLEAR, str(error)) else str(error)
+    if found is not None and found.shape == TRUE.shape and gw.allclose(found, TRUE):
+        return "right" if not found.requires_grad or "dual" in road or "(vmap" in road else "requires grad"
+    said = any(isinstance(w.message, GradientWarning) and "cut" in str(w.message) for w in seen)
+    return "warned" if said else f"silently {found}"
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("name", [*CUTS, *KEPT])
+def test_what_is_cut_off_is_never_missed_in_silence(name, road):
+    F = cube(CUTS[name]) if name in CUTS else KEPT[name]()
+    found = outcome(road, F)
+    allowed = {"right", "caught", "refused", *(["warned"] if name in ("item()", "float()", "as a float") else [])}
+    assert found in allowed or (name, road) in SILENT or (name, road) == ("detach() of a leaf inside", "jacrev(jacrev)")
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_only_seems_to_be_cut_off_is_right(name, road):
+    reads = {"refused"} if name in ("control", "a mask from NumPy") and "vmap" in road else set()  # numbers of a batch
+    assert outcome(road, cube(RIGHT[name])) in {"right", *reads} or (name, road) in SILENT
+
+
+class LogSumExp(Function):
+    """Subtracts a constant that cancels, as each stable softmax does."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.logsumexp(0)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        e = (x - x.detach().amax()).exp()
+        return g * e / e.sum()
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_a_shift_that_cancels_is_right(road):
+    p = X.softmax(0)
+    found = ROADS[road](LogSumExp.apply)
+    assert gw.allclose(found, (gw.diag(p) - gw.outer(p, p)) @ V)
+
+
+def test_results_of_harmless_cuts_have_no_history():
+    assert not ROADS["jvp(jvp)"](LogSumExp.apply).requires_grad
+    assert not ROADS["hessian"](LogSumExp.apply).requires_grad
+
+
+def test_a_derivative_that_goes_another_way_is_right():
+    w = gw.tensor([2.0, 3.0], dtype=gw.float64)
+    cut = cube(CUTS["detach()"]).apply
+    found = func.jvp(lambda w: func.grad(lambda x: (cut(x) * w).sum())(X), (w,), (V,))[1]
+    assert gw.allclose(found, 3 * X**2 * V)
