@@ -23,7 +23,7 @@ from gradwright.engine.saved_hooks import raw
 from gradwright.engine.strict import warn
 from gradwright.engine.version import noted
 from gradwright.function.contract.function_ctx import FunctionCtx, deprecated, tensors_alone
-from gradwright.function.contract.signature import lacks_return, parameters, root
+from gradwright.function.contract.signature import check_returned, parameters, root
 from gradwright.function.watched import in_motion
 from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
 from gradwright.function.watched.in_backward import Guard
@@ -275,8 +275,7 @@ class BackwardNode(Node):
             if t is not None and t._node is not None:
                 inputs.append(t._node)
         before = now()
-        surrogate = isinstance(getattr(type(self), "surrogate", None), str)
-        guard = Guard(type(self).__name__, inputs, surrogate, before.records)
+        guard = Guard(type(self).__name__, inputs, getattr(type(self), "surrogate", None), before.records)
         try:
             earlier = LeftByBackward(self) if self.__dict__ else None
             try:
@@ -346,7 +345,7 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
     if extra > 0 and all(r is None for r in result[len(metas) :]):
         result = result[: len(metas)]
     elif extra:
-        _check_returned(node, result)
+        check_returned(node, result)
         raise RuntimeError(
             f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)}): "
             f"one for each input of forward ({', '.join(map(node._argument, range(len(metas))))}), None if it has none"
@@ -369,18 +368,10 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
                 if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
                     r = _fitted(node, i, r, *meta)
             elif routing.get() is None or node._asked()[i]:
-                _check_returned(node, result)
+                check_returned(node, result)
                 node._nothing = {*getattr(node, "_nothing", ()), i}
             checked.append(r)
     return checked
-
-
-def _check_returned(node: BackwardNode, result: tuple[Any, ...]) -> None:
-    """Warn if backward has returned nothing because there is no ``return`` in it."""
-    if result == (None,) and lacks_return(node._derivative_written()):
-        warn(f"{node._function.__name__}: backward returned nothing: there is no return in it, so no gradient reaches "
-             f"the inputs.\n  backward is at {node._written('backward')}\n"
-             "Return one gradient for each input of forward.")  # fmt: skip
 
 
 def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:

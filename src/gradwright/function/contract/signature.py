@@ -12,6 +12,7 @@ from typing import Any
 
 from gradwright.base.cpython.bytecode import returned
 from gradwright.engine.source_line import is_own
+from gradwright.engine.strict import warn
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _CONTEXT = frozenset(["ctx", "context", "self", "cls", "_", "_ctx"])
@@ -159,6 +160,14 @@ def _at(cls: Any, name: str) -> str:
     """Where a method is written, for the end of a message."""
     code = getattr(inspect.unwrap(getattr(cls, name)), "__code__", None)
     return f"\n  {name} is at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+
+
+def check_returned(node: Any, result: tuple[Any, ...]) -> None:
+    """Warn if the backward of ``node`` has returned nothing because there is no ``return`` in it."""
+    if result == (None,) and lacks_return(node._derivative_written()):
+        warn(f"{node._function.__name__}: backward returned nothing: there is no return in it, so no gradient reaches "
+             f"the inputs.\n  backward is at {node._written('backward')}\n"
+             "Return one gradient for each input of forward.")  # fmt: skip
 
 
 def lacks_return(fn: Any) -> bool:

@@ -69,9 +69,9 @@ class Guard:
     replaying: Any = None
     outer: Any = None
 
-    def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False, records: bool = True) -> None:
-        self.records = records and not declared
-        self.name, self.inputs, self.declared = name, tuple(inputs), declared
+    def __init__(self, name: str, inputs: Sequence[Node], declared: Any = None, records: bool = True) -> None:
+        self.name, self.inputs, self.declared = name, tuple(inputs), isinstance(declared, str)
+        self.records = records and not self.declared
         self.left: list[tuple[str, Any]] = []
         self.values: list[tuple[str, Any]] = []
         self.leaves: list[tuple[AccumulateGrad, Cut]] = []
