@@ -285,6 +285,41 @@ def test_a_write_through_a_view_of_memory_that_its_parent_does_not_show(T, leaf)
     assert x.grad.tolist() == [1, 1, 5, 5]
 
 
+PASSED_OVER = {  # what is called on a view, what is written to then, and what of it comes to the backward pass
+    "retained, a view of it": ("retain_grad", lambda x, v: x[0].add_(1), lambda v: v[1]),
+    "hooked, a view of it": ("register_hook", lambda x, v: x[0].add_(1), lambda v: v[1]),
+    "hooked, a view of a view": ("register_hook", lambda x, v: x.sub_(1), lambda v: v[:1][0]),
+    "retained, a view of a view": ("retain_grad", lambda x, v: v.sub_(1), lambda v: v[:1][0]),
+    "hooked, itself": ("register_hook", lambda x, v: x.mul_(2), lambda v: v),
+    "hooked, written itself": ("register_hook", lambda x, v: v.mul_(2), lambda v: v),
+}
+
+
+@pytest.mark.parametrize("name", PASSED_OVER)
+def test_hooks_that_a_write_leaves_behind_are_told(name):
+    hook, write, use = PASSED_OVER[name]
+    seen = []
+    x = gradwright.ones(3, requires_grad=True) * 1
+    v = x[1:]
+    y = use(v)
+    getattr(v, hook)(*[seen.append] * (hook == "register_hook"))
+    write(x, v)
+    with pytest.warns(UserWarning, match=r"^The base of a view .* register_hook\(\) or retain_grad\(\) .* the write"):
+        (y * 2).sum().backward()
+    assert seen == []
+    assert hook == "register_hook" or v.grad is None
+
+
+def test_hooks_that_a_write_does_not_leave_behind():
+    x = gradwright.ones(3, requires_grad=True) * 1
+    v = x[1:]
+    v.retain_grad()
+    x[0] = 7
+    v.register_hook(lambda g: g * 10)  # after the write
+    v[1].backward()
+    assert v.grad.tolist() == [0, 10]
+
+
 def test_hooks_of_a_view_see_what_was_made_of_it_before(T, leaf):
     x = leaf([1.0, 2.0])
     y = x * 1

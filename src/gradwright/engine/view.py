@@ -118,9 +118,26 @@ def refresh(x: Any, always: bool = False) -> bool:
         base = wrap(base.array, severed())
     plain = now() is PLAIN
     shown = read(base, view.steps) if plain else inside(partial(recording, True), resumed, read, base, view.steps)
+    _warn_of_hooks(x._node, view.steps)
     _rehang(x, shown._node)
     view.version = view.seen = x._counter[0]
     return moved
+
+
+def _warn_of_hooks(node: Any, steps: tuple[Any, ...]) -> None:
+    """Warn of hooks that a view has which is read anew, or one between it and its base; `retain_grad` moves along."""
+    last = node
+    while node is not None and steps:
+        hooks = node._hooks
+        kept = [] if hooks is None or node is last else hooks.retained
+        if hooks is not None and (hooks.tensor or any(ref() is not None for ref in kept)):
+            warn(
+                f"The base of a view ({operation(node)}) has been written in place since register_hook() or "
+                "retain_grad() was called on that view: they see only gradients of what was made of it before, and "
+                "none of other views, which are read from the base. Call them after the write."
+            )
+            return
+        node, steps = node._next[0] if node._next else None, steps[0]
 
 
 def catch_up(x: Any) -> None:
