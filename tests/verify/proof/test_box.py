@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import gradwright as gw
 from gradwright.op import op
-from gradwright.verify import prove_on
+from gradwright.verify import prove, prove_on
 from gradwright.verify.proof.box import lines, units
 from gradwright.verify.proof.point import DISPROVED, NOT_PROVED, PROVED
 
@@ -96,6 +96,68 @@ def test_what_is_not_proved_says_why(f, box, words):
     found = prove_on(f, box, boxes=3, goal=0.0)
     assert found.status == NOT_PROVED
     assert words in found.reason
+
+
+NOT_LINEAR = {
+    "without g": lambda g: 0 * g + 1,
+    "squared": lambda g: g * g,
+    "halfway": lambda g: (g + 1) / 2,
+    "a cube": lambda g: g + 1e-30 * g * g * g,
+    "its size": lambda g: g.abs() if hasattr(g, "abs") else abs(g),
+    "a root": lambda g: (g * g) ** 0.5,
+    "its part": lambda g: gw.relu(g),
+    "capped": lambda g: g.clamp(-1e30, 1e30),
+    "a saturation": lambda g: gw.tanh(g) / gw.tanh(gw.ones_like(g)),
+    "a wave": lambda g: gw.sin(6.283185307179586 * g) / 10 + g,
+    "at one": lambda g: gw.where(g == 1, g, 2 * g),
+    "at zero": lambda g: gw.where(g == 0, g + 1, g),
+    "an offset": lambda g: g + (g - 1) * 1e-3,
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+@pytest.mark.parametrize(("forward", "slope"), [(gw.sin, gw.cos), (lambda x: x * x, lambda x: 2 * x)])
+@pytest.mark.parametrize("box", [(-1.0, 1.0), (0.25, 0.5)])
+def test_what_is_right_for_cotangent_1_alone_is_not_proved(name, forward, slope, box):
+    class Ruled(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return NOT_LINEAR[name](g) * slope(ctx.saved_tensors[0])
+
+    assert prove_on(Ruled, box).status != PROVED
+    assert prove_on(lambda x: Ruled.apply(x).sum(), (np.full(2, box[0]), np.full(2, box[1])), boxes=60).status != PROVED
+    assert prove(Ruled, gw.tensor([box[1]], dtype=gw.float64)).status != PROVED
+
+
+@pytest.mark.parametrize("f", [gw.xlogy, gw.special.xlog1py, gw.mul])
+def test_what_is_linear_is_proved_though_it_decides_on_the_cotangent_at_zero(f):
+    assert prove_on(f, (0.5, 1.0), (0.5, 1.0), boxes=30)
+
+
+def ruled(slope):
+    @op(kind="elementwise")
+    def sine(xp, x):
+        """A sine."""
+        return xp.sin(x)
+
+    return sine.vjp(x=slope)
+
+
+@pytest.mark.parametrize("slope", [
+    lambda xp, g, x: xp.where(x > 0, g * xp.cos(x), g / (x - x)),
+    lambda xp, g, x: xp.where(x > 0.9, g / (0.0 * x), g * xp.cos(x)),
+    lambda xp, g, x: g * xp.cos(x) * xp.sqrt(x) / xp.sqrt(x),
+])  # fmt: skip
+def test_a_rule_that_is_infinite_on_a_part_is_not_proved(slope):
+    found = prove_on(ruled(slope), (-1.0, 1.0), boxes=200)
+    assert found.status == NOT_PROVED
+    assert found.bound is None
+    assert "within what is left" in found.reason
 
 
 def test_bad_boxes_are_refused():

@@ -177,6 +177,33 @@ def test_what_is_wrong_in_a_corner_is_not_proved(forward, backward, at, words):
     assert words in str(found)
 
 
+CUTS = {
+    "log": -1, "log2": -3, "log10": -0.5, "log1p": -3, "sqrt": -4, "rsqrt": -4, "acos": 2, "asin": -2, "atanh": 2,
+    "acosh": 0.5, "asinh": 2j, "atan": -2j,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUTS)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_on_a_branch_cut_nothing_is_proved_and_beside_it_all_is(name, sign):
+    f, z = getattr(gw, name), complex(CUTS[name])
+    z = complex(z.real, sign * 0.0) if z.real else complex(sign * 0.0, z.imag)
+    across = 1j if z.real else 1.0
+    beside = [f(gw.tensor([z + d], dtype=gw.complex128)).item() for d in (1e-9 * across, -1e-9 * across)]
+    assert abs(beside[0] - beside[1]) > 0.1  # it is cut there
+    found = prove(f, gw.tensor([z], dtype=gw.complex128))
+    assert found.status == NOT_PROVED
+    assert "branch cut" in found.reason
+    assert prove(f, gw.tensor([z + 1e-3 * across, z - 1e-3 * across], dtype=gw.complex128))
+    z = gw.tensor([z], dtype=gw.complex128)
+    assert prove(lambda z: f(z) * 2 + z, z).status == NOT_PROVED
+
+
+def test_a_part_without_the_cut_is_proved_on_it():
+    assert prove(lambda z: gw.log(z).real, gw.tensor([-1 + 0j], dtype=gw.complex128))
+    assert prove(lambda x: gw.log(x + 0j).real, gw.tensor([-1.0], dtype=gw.float64))  # along the real axis
+
+
 def test_what_decides_at_zero_and_is_linear_is_proved():
     right = made(lambda x: 2 * x, lambda g, x: gw.where(g == 0, 0 * g, 2 * g))
     assert prove(right, gw.tensor([0.5], dtype=gw.float64))

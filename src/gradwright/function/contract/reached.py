@@ -312,6 +312,10 @@ class Reader:
         objects = [v for v in self._met if is_object(v)]
         return self._met + [v for o in objects for v in getattr(o, "__dict__", {}).values()]
 
+    def every(self) -> list[Spot]:
+        """The spots that it names, whatever is there, but functions, classes and modules."""
+        return list(self._spots.values())
+
     def _meet(self, spot: Spot) -> None:
         value = spot.get()
         self._met.append(value)

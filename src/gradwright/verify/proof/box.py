@@ -30,11 +30,10 @@ from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls, conditions
-from gradwright.verify.proof.errors_of_rules import compared
+from gradwright.verify.proof.errors_of_rules import FAILURES, compared, linear
 from gradwright.verify.proof.point import (
     DISPROVED,
     DOUBLES,
-    FAILURES,
     NOT_PROVED,
     PROVED,
     Proof,
@@ -47,6 +46,8 @@ from gradwright.verify.proof.point import (
 from gradwright.verify.proof.series import flint, working
 
 BITS = 128
+_GOLDEN = 0.618034
+"""How far into the first side of a box a point is taken; into the second it is twice that, less 1, and so on."""
 Sides = tuple[tuple[float, float], ...]
 """The interval of each number that moves."""
 
@@ -87,7 +88,8 @@ def prove_on(f: Callable[..., Any], *inputs: Any, goal: float = 1e-12, boxes: in
     >>> print(prove_on(gw.tanh, (-2.0, 2.0)))
     tanh: proved on [-2, 2]: error below ..., with ... boxes
 
-    Cotangents are 1 for a result that is one number, else random ones up to 2.
+    Cotangents are 1 for a result that is one number, else random ones up to 2; and backward must be linear in them all
+    over the box.
     """
     f, static = unbound(f, static)
     pairs = [pair(x) for x in inputs]
@@ -116,11 +118,17 @@ def prove_on(f: Callable[..., Any], *inputs: Any, goal: float = 1e-12, boxes: in
     found = _judged(label, where, done, left, sides)
     if not found:
         return found
-    best = min(done, key=lambda one: one.bound).sides  # away from poles and kinks
-    middles = iter([(a + b) / 2 for a, b in best])
-    inside = [np.array([next(middles) for _ in range(p[0].size)]).reshape(p[0].shape) for p in wide.values()]
-    at = dict(zip(wide, inside, strict=True))
-    return confirmed(found, call, [at.get(k, a) for k, a in enumerate(arrays)], moving, bits, around=False)
+    try:
+        evaluate.linear(sides, done)
+        evaluate.left_is_narrow(left)
+    except NotProvedError as e:
+        return Proof(label, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "), boxes=found.boxes)
+    for one in {min(done, key=lambda one: one.bound), done[0], done[-1]}:
+        entries = iter(_within(one.sides))
+        inside = [np.array([next(entries) for _ in range(p[0].size)]).reshape(p[0].shape) for p in wide.values()]
+        at = dict(zip(wide, inside, strict=True))
+        found = found and confirmed(found, f, call, [at.get(k, a) for k, a in enumerate(arrays)], moving, bits, False)
+    return found
 
 
 def pair(x: Any) -> tuple[Any, Any] | None:
@@ -137,6 +145,11 @@ def pair(x: Any) -> tuple[Any, Any] | None:
 
 def _number(x: Any) -> str:
     return f"{x.item():g}" if not x.ndim else np.array2string(x, separator=", ", precision=4)
+
+
+def _within(sides: Sides) -> list[float]:
+    """A point of a box that is not its middle, nor on a diagonal: there kinks are, and errors that change sign."""
+    return [a + (k * _GOLDEN) % 1 * (b - a) for k, (a, b) in enumerate(sides, 1)]
 
 
 class _Problem:
@@ -176,6 +189,44 @@ class _Problem:
             constants = low <= DOUBLES * upper(abs(line.size).abs_upper())
             least, doubles = max(least, 0.0 if constants else low), doubles or (constants and low > 0)
         return Found(sides, bound, least, doubles, "")
+
+    def linear(self, whole: Sides, done: Sequence[Found]) -> None:
+        """Raise NotProvedError unless backward is linear in its cotangents: all over, or on each box with a bound."""
+        try:
+            self._linear(whole)
+        except NotProvedError:
+            for one in done:
+                self._linear(one.sides, exact=False)
+
+    def _linear(self, sides: Sides, exact: bool = True) -> None:
+        with working(bits=self._bits), conditions() as left:
+            linear(self._call, self._all_over(sides), self._moving, exact)
+            if left:
+                raise NotProvedError(f"not proved: {left[0]} is open")
+
+    def left_is_narrow(self, left: Sequence[Found]) -> None:
+        """Raise NotProvedError if, at a point of a box without a bound, the rule is no derivative there, either."""
+        for one in left:
+            at = tuple((x, x) for x in _within(one.sides))
+            try:
+                with working(bits=self._bits), conditions() as open_:
+                    given, ones = self._all_over(at), lambda out: balls(np.ones(out.shape))
+                    found = compared(self._call, given, self._moving, ones)
+                    errors = [(p, q) for c in found for e, s in zip(c.error.flat, c.formula.flat, strict=True)
+                              for p, q in zip(series.parts(e), series.parts(s), strict=True)]  # fmt: skip
+                    fine = all(e.is_finite() and abs(e).lower() <= DOUBLES * abs(s).upper() for e, s in errors)
+            except NotProvedError as e:
+                open_.append(str(e).removeprefix("not proved: "))
+            if open_ or not fine:
+                why = open_[0] if open_ else "the rule or the formula's derivative is infinite, or they differ"
+                raise NotProvedError(f"not proved: at {_shown(at)} within what is left, {why}: take a smaller box")
+
+    def _all_over(self, sides: Sides) -> list[Any]:
+        """The arguments, all over a box."""
+        entries = iter([series.series([series.arb(a).union(series.arb(b))]) for a, b in sides])
+        moving = {k: _filled(entries, shape) for k, shape in self._shapes.items()}
+        return [moving[k] if k in moving else balls(a) if a.dtype.kind in "fc" else a
+                for k, a in enumerate(self._arrays)]  # fmt: skip
 
     def _lines(self, sides: Sides, along: list[Direction]) -> list[list[_Line]]:
         """By direction, and derivative."""

@@ -17,7 +17,8 @@ from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import balls, conditions
-from gradwright.verify.proof.errors_of_rules import Compared, compared, decided_around, linear
+from gradwright.verify.proof.errors_of_rules import FAILURES, Compared, compared, decided_around, linear
+from gradwright.verify.proof.program import same_program
 from gradwright.verify.proof.series import working
 
 BITS = 192
@@ -26,8 +27,6 @@ DOUBLES = 2.0**-49
 
 WIDE = 1e-14
 """A bound that is larger, relative to the derivative, proves nothing of interest."""
-
-FAILURES = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
 
 
 def prove(f: Callable[..., Any], *inputs: Any, bits: int = BITS, name: str | None = None, **static: Any) -> Proof:
@@ -63,7 +62,7 @@ def prove(f: Callable[..., Any], *inputs: Any, bits: int = BITS, name: str | Non
         return Proof(label, NOT_PROVED, "at these inputs", reason="there is nothing to differentiate by: give inputs "
                      "of floating point that are not empty")  # fmt: skip
     found = settle(label, "at these inputs", bits, partial(at_points, call, arrays, moving, elementwise))
-    return confirmed(found, call, arrays, moving, bits) if found else found
+    return confirmed(found, f, call, arrays, moving, bits) if found else found
 
 
 def name_of(f: Any) -> str:
@@ -76,6 +75,7 @@ def read(f: Any, inputs: Sequence[Any], static: dict[str, Any]) -> tuple[Callabl
     run = f.apply if isinstance(f, type) and hasattr(f, "apply") else f
     spots = [k for k, x in enumerate(inputs) if isinstance(x, (TensorBase, np.ndarray, np.generic))]
     arrays = [np.asarray(x.array) if isinstance(x := inputs[k], TensorBase) else np.asarray(x) for k in spots]
+    arrays = [a.astype(np.float32) if a.dtype.kind == "V" else a for a in arrays]  # bfloat16, exactly
     asked = [k for k, s in enumerate(spots) if getattr(inputs[s], "requires_grad", False)]
     moving = asked or [k for k, a in enumerate(arrays) if a.dtype.kind in "fc"]
     if isinstance(f, Op):
@@ -103,11 +103,11 @@ def settle(name: str, where: str, bits: int, work: Callable[[], list[Compared]])
         return judged(name, where, found, left)
 
 
-def confirmed(proof: Proof, call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int], bits: int,
-              around: bool = True) -> Proof:  # fmt: skip
-    """A proof, if backward is linear in its cotangents, and what the formula decides it decides all around.
+def confirmed(proof: Proof, f: Any, call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int],
+              bits: int, around: bool = True) -> Proof:  # fmt: skip
+    """A proof, if numbers run the same program as balls do, and what the formula decides it decides all around.
 
-    ``around``: whether the latter is to be looked at.
+    Backward must be linear in its cotangents, too. ``around``: whether what is around is to be looked at.
     """
     def refused(reason: str) -> Proof:
         return Proof(proof.name, NOT_PROVED, proof.where, reason=reason, boxes=proof.boxes)
@@ -115,9 +115,10 @@ def confirmed(proof: Proof, call: Callable[..., Any], arrays: Sequence[Any], mov
     given = [balls(a) if a.dtype.kind in "fc" else a for a in arrays]
     with working(bits=bits), conditions() as left:
         try:
-            if around:
-                decided_around(call, given, moving, bits)
+            if around and not decided_around(call, given, moving, bits) and not left:
+                return refused("around the inputs the result jumps, as on a branch cut: take other points")
             linear(call, given, moving)
+            same_program(f, call, arrays, moving)
         except NotProvedError as e:
             return refused(str(e).removeprefix("not proved: "))
         except FAILURES as e:

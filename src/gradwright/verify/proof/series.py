@@ -58,6 +58,12 @@ def start(x: Any) -> Any:
     return x[0]
 
 
+def parts(x: Any) -> list[Any]:
+    """The real balls that a number is: one, or two of a complex one."""
+    a = x[0]
+    return [a.real, a.imag] if isinstance(a, acb) else [a]
+
+
 def coefficients(x: Any) -> list[Any]:
     """All coefficients, with the zeros at the end."""
     return [x[k] for k in range(order() + 1)]

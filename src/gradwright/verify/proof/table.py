@@ -26,9 +26,11 @@ gives another ball. Where the two do not meet, the rule is wrong. Else the bound
 them: no error is larger. How to prove your own rules is in [checking.md](checking.md#proofs).
 
 - **At points**: at the inputs of the samples with which every check runs the operation, with random cotangents.
-- **On a box**: at every point of it, for cotangent 1. Boxes of operations of one number are divided until the bound is
+- **On a box**: at every point of it. Boxes of operations of one number are divided until the bound is
   below 1e-12, those of two and three until 1e-9 and 1e-6, or until there are 400, 200 and 200; the bound is what was
   reached. *Except* names the intervals that are left around kinks and poles.
+- Either way the rule is linear in its cotangent: what it makes of all numbers up to 2**1000, as one ball, has the slope
+  that it has at one number, and of 0 it makes 0. And numbers run the same program, whatever their dtype.
 - A bound of 1e-17 or so with a **c** is that of a constant which is only a double, as log 2 in the rule of `exp2`.
 
 """
