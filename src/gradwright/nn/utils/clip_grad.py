@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -12,7 +13,9 @@ from gradwright.backends.quiet import quietly
 from gradwright.base import dtypes
 from gradwright.engine.base import wrap
 from gradwright.engine.grad_mode import no_grad
-from gradwright.face import creation, linalg
+from gradwright.engine.mode import now
+from gradwright.engine.strict import warn
+from gradwright.face import creation, linalg, xp
 from gradwright.face.functions.join import stack
 from gradwright.face.reading import overwrite
 from gradwright.face.reading.require import require
@@ -38,18 +41,32 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
     if not held:
         return creation.tensor(0.0)
     p, first = float(norm_type), held[0].device
-    if p == 2 and all(t.dtype in _PLAIN and (t.device is first or t.device == first) for t in held):
-        total = wrap(quietly(_length, [t.array if t._view is None else t.detach().array for t in held]))
-    else:
-        norms = [linalg.vector_norm(t.detach(), p) for t in held]
-        dtype = reduce(dtypes.promote_types, [n.dtype for n in norms])
-        total = linalg.vector_norm(stack([n.to(first, dtype) for n in norms]), p)
+    total = _norm(held, p, first)
+    if _looked_at(~total.isfinite()):
+        peak = creation.tensor(0.0, dtype=total.dtype, device=first)
+        for t in held:
+            peak = xp.maximum(peak, linalg.vector_norm(t.detach(), math.inf).to(first, total.dtype))
+        scaled = [t.detach() / peak.to(t.device, t.dtype.to_real()) for t in held]
+        total = xp.where(peak.isfinite(), peak * _norm(scaled, p, first), total)
     if error_if_nonfinite:
         require(total.isfinite().array, (
             f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         ))  # fmt: skip
     return total
+
+
+def _looked_at(condition: Any) -> bool:
+    """Whether a condition may hold, where values may be looked at: not while a step is traced."""
+    return now().interpreter is None and backends.namespace(condition.array).may_hold(condition.array)
+
+
+def _norm(held: list[Any], p: float, first: Any) -> Any:
+    if p == 2 and all(t.dtype in _PLAIN and (t.device is first or t.device == first) for t in held):
+        return wrap(quietly(_length, [t.array if t._view is None else t.detach().array for t in held]))
+    norms = [linalg.vector_norm(t.detach(), p) for t in held]
+    dtype = reduce(dtypes.promote_types, [n.dtype for n in norms])
+    return linalg.vector_norm(stack([n.to(first, dtype) for n in norms]), p)
 
 
 _USED_UP = "`parameters` is an empty generator, no gradient clipping will occur."
@@ -70,8 +87,10 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     Args:
         parameters: a tensor or several, of which those without a gradient do not matter.
         max_norm: what their norm is to be at most.
-        total_norm: what it is, as `get_total_norm` gives it. If it is NaN, so are the gradients then.
+        total_norm: what it is, as `get_total_norm` gives it. If it is NaN, so are the gradients then, with a warning.
         foreach: makes no difference.
+
+    Raises ValueError for a negative or NaN ``max_norm``.
 
     >>> import gradwright as gw
     >>> w = gw.zeros(2, requires_grad=True)
@@ -80,7 +99,13 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    coefficient = float(max_norm) / (creation.as_tensor(total_norm) + 1e-6)
+    total = creation.as_tensor(total_norm)
+    if _looked_at(~total.isfinite()):
+        warn(
+            f"clip_grad_norm_: the norm of the gradients is {total.item()}, so they are NaN or 0 from now on: "
+            "error_if_nonfinite=True stops here, and detect_anomaly() says which operation made the first such number."
+        )
+    coefficient = _bound("max_norm", max_norm) / (total + 1e-6)
     if backends.namespace(coefficient.array).may_hold(~(coefficient.array >= 1)):
         coefficient = coefficient.clamp(max=1.0)
         for grad in _gradients(parameters):
@@ -100,7 +125,9 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
 
     A weight that is listed twice, because two layers share it, counts once; PyTorch counts it and scales it twice.
 
-    Returns their norm before, as a 0-d tensor. Warns of an iterator that has nothing to give, because it was used up.
+    Returns their norm before, as a 0-d tensor, which does not overflow where it is a number of its dtype. Warns of one
+    that is infinite or NaN, and of an iterator that has nothing to give, because it was used up. Raises ValueError for
+    a negative or NaN ``max_norm``, which would turn the gradients round.
 
     >>> import gradwright as gw
     >>> w = gw.tensor([1.0, 1.0], requires_grad=True)
@@ -110,6 +137,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
+    _bound("max_norm", max_norm)
     held = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     if not held and isinstance(parameters, Iterator):
         warnings.warn(_USED_UP, stacklevel=2)
@@ -127,7 +155,8 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
         clip_value: the greatest absolute value.
         foreach: makes no difference.
 
-    Warns of an iterator that has nothing to give, because it was used up.
+    Warns of an iterator that has nothing to give, because it was used up. Raises ValueError for a negative or NaN
+    ``clip_value``.
 
     >>> import gradwright as gw
     >>> w = gw.zeros(2, requires_grad=True)
@@ -136,13 +165,20 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     >>> w.grad
     tensor([ 0.5000, -1.0000])
     """
-    limit = float(clip_value)
+    limit = _bound("clip_value", clip_value)
     held = _each_once(parameters)
     if not held and isinstance(parameters, Iterator):
         warnings.warn(_USED_UP, stacklevel=4)  # past the decorator
     for grad in _gradients(held):
         if not overwrite.limit(grad, limit):
             grad.clamp_(-limit, limit)
+
+
+def _bound(name: str, value: Any) -> float:
+    found = float(value)
+    if not found >= 0:
+        raise ValueError(f"{name} must be a number of at least 0, but got {found}: gradients would be turned round")
+    return found
 
 
 def _gradients(parameters: Any) -> Iterator[Any]:
