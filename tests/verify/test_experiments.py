@@ -5,8 +5,13 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import Function, diagnose, gradcheck, gradgradcheck
+from gradwright.verify.audit.session import audit
 from gradwright.verify.check.battery.run import examine
 from gradwright.verify.check.discover import subject_of
+from gradwright.verify.experiments import Conditions, Visit, fault
+from gradwright.verify.gradcheck.settings import SUITS
+from gradwright.verify.numeric.again import OfFunction
+from gradwright.verify.numeric.jacobian import Subject
 
 RANDOM = np.random.default_rng(0)
 
@@ -347,3 +352,113 @@ def test_single_precision():
     wrong = FAULTS["strides: transposed grad_output"][0]
     with pytest.warns(UserWarning, match="not a double precision"):
         assert not gradcheck(wrong.apply, x, raise_exception=False)
+
+
+# ---- linear in grad_output, whatever it is ---------------------------------------------------------------
+
+BENT = {
+    "abs": lambda g: g.abs(), "relu": gw.relu, "a mask": lambda g: g * (g > 0), "below 2": lambda g: g * (g < 2),
+    "a square": lambda g: g * g, "a cube": lambda g: g**3, "a root": lambda g: g.sign() * g.abs().sqrt(),
+    "clipped to 10": lambda g: g.clamp(-10, 10), "clipped": lambda g: g.clamp(-1, 1), "tanh": lambda g: g.tanh(),
+    "leaky": lambda g: gw.where(g > 0, g, 0.1 * g), "a threshold": lambda g: gw.where(g.abs() < 1e-2, g * 0, g),
+    "a constant": lambda g: g + 1e-3, "a length": lambda g: g / g.norm(), "rounded": lambda g: g.round(),
+    "ignored": lambda g: g * 0 + 1, "a number": lambda g: g * 0 + abs(g.sum().item()),
+    "a branch": lambda g: g if g.sum().item() > 0 else 2 * g, "large ones": lambda g: gw.where(g.abs() > 1e3, 2 * g, g),
+}  # fmt: skip
+SQUARES = (lambda x: (x * x).sum(), lambda g, x: g * 2 * x)
+CUBES = (lambda x: x * x * x, lambda g, x: g * 3 * x * x)
+
+
+def audited(F, *inputs):
+    with audit(shown=False) as found:
+        F.apply(*inputs).sum().backward()
+    return [c.verdict for c in found.report.checked] == ["PASS"]
+
+
+DOORS = {
+    "gradcheck": lambda F, *xs: gradcheck(F.apply, xs, raise_exception=False),
+    "fast gradcheck": lambda F, *xs: gradcheck(F.apply, xs, raise_exception=False, fast_mode=True),
+    "diagnose": lambda F, *xs: diagnose(F, xs).verdict == "VERIFIED",
+    "check": lambda F, *xs: examine(subject_of(F, [xs])).verdict == "PASS",
+    "audit": audited,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", BENT)
+def test_what_is_not_linear_in_grad_output(name, door):
+    bend, finds = BENT[name], DOORS[door]
+    for values in ([0.3, -1.2], [0.4]):
+        for value, slope in (SQUARES, CUBES):
+            def forward(ctx, x, value=value):
+                ctx.save_for_backward(x)
+                return value(x)
+
+            F = made(forward=forward, backward=lambda ctx, g, s=slope: s(bend(g), *ctx.saved_tensors))
+            assert not finds(F, gw.tensor(values, dtype=gw.float64, requires_grad=True)), (values, value)
+
+
+# ---- one tensor given twice ------------------------------------------------------------------------------
+
+ALIKE = {
+    "is": lambda x, y: x is y, "by id": lambda x, y: len({id(x), id(y)}) == 1,
+    "by address": lambda x, y: x.data_ptr() == y.data_ptr(), "by memory": lambda x, y: np.shares_memory(raw(x), raw(y)),
+}  # fmt: skip
+TWICE = {
+    "doubled in both": lambda g, x, y: (2 * g * x, 2 * g * x), "in one and a half": lambda g, x, y: (2 * g * y, g * x),
+    "halved": lambda g, x, y: (g * y / 2, g * x / 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("alike", ALIKE)
+def test_one_tensor_for_two_arguments(alike, door):
+    def forward(ctx, x, y):
+        ctx.same = ALIKE[alike](x, y)
+        return Product.forward(ctx, x, y)
+
+    x, y = leaf(3), leaf(3)
+    for rule in TWICE.values():
+        F = made(Product, forward=forward, backward=lambda ctx, g, rule=rule: (
+            rule(g, *ctx.saved_tensors) if ctx.same else Product.backward(ctx, g)))  # fmt: skip
+        assert not DOORS[door](F, *((x, x) if door == "audit" else (x, y)))
+    right = made(Product, forward=forward, backward=lambda ctx, g: (
+        (2 * g * ctx.saved_tensors[0], None) if ctx.same else Product.backward(ctx, g)))  # fmt: skip
+    assert DOORS[door](right, *((x, x) if door == "audit" else (x, y)))
+
+
+# ---- wrong only in the dtype that it is used in ----------------------------------------------------------
+
+FINDS = {gw.float32: 1.01, gw.float16: 1.05, gw.bfloat16: 2.0}
+"""The least factor that is found for sure."""
+
+
+@pytest.mark.filterwarnings("ignore:Input #0")
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("dtype", FINDS, ids=str)
+def test_wrong_in_a_narrow_dtype_alone(dtype, door):
+    x = gw.tensor([0.3, -1.2, 0.7], dtype=dtype, requires_grad=True)
+    for factor in (FINDS[dtype], -1.0, 4.0):
+        F = made(backward=lambda ctx, g, f=factor: Cube.backward(ctx, g) * (f if g.dtype == dtype else 1))
+        assert not DOORS[door](F, x), factor
+    if door != "diagnose":  # differences in 16 bits are too coarse for it to verify
+        assert DOORS[door](made(), x)
+
+
+NARROW = {
+    "tanh": gw.tanh, "1 - tanh**2": lambda x: 1 - gw.tanh(x) ** 2, "softmax": lambda x: x.softmax(0), "norm": gw.norm,
+    "std": gw.std, "products": lambda x: x.cumprod(0), "1 - cos": lambda x: 1 - x.cos(),
+    "squares": lambda x: (x * x).sum(),
+    "logarithm": lambda x: x.abs().log(), "a shift": lambda x: (x + 100) - 100,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FINDS, ids=str)
+@pytest.mark.parametrize("name", NARROW)
+def test_digits_that_a_narrow_dtype_has_not_are_no_fault(name, dtype):
+    f = NARROW[name]
+    for values in ([1e-3, -2e-3, 5e-4], [0.3, -1.2, 0.7], [3.0, -4.0, 5.0], [10.0, -9.0, 8.5], [1e-3, 5.0, -20.0]):
+        x = gw.tensor(values, dtype=dtype, requires_grad=True)
+        visit, subject, suit = Visit(OfFunction(f, (x,))), Subject(f, (x,)), SUITS[str(dtype).partition(".")[2]]
+        trying = Conditions(visit, subject, suit.atol, suit.rtol).trying
+        assert fault(trying, "not linear", "dtype") is None, values

@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +23,16 @@ from gradwright.transform.arguments import settled
 from gradwright.verify.numeric.again import UNASKED, USUAL, Calls, Change, OfFunction, Outcome, floats, pulled, usual
 from gradwright.verify.numeric.differences import differences, here
 from gradwright.verify.numeric.draws import draw
-from gradwright.verify.numeric.jacobian import Subject, rounding, tensors
+from gradwright.verify.numeric.jacobian import Subject, rounding, tensors, wider
 
 REFUSED = (
     ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 """What a function may raise where it need not be defined."""
+
+
+_PAIRS = 6
+"""So many pairs of inputs at most are made one tensor."""
 
 
 class Fault(NamedTuple):
@@ -69,23 +75,32 @@ class Visit:
         return self.calls.outcome(self.change)
 
 
+@dataclass(frozen=True, eq=False)
 class Trying:
     """A subject that was found right at a point, to be tried in other conditions.
 
     Attributes:
-        calls: how it is called. visit: another point, where it was called before.
-        right: what it returns, and what backward makes of the usual cotangents.
-        kept: the gradients by another pass over the graph of that.
-        names: of the inputs. marked: which outputs are marked as non-differentiable.
+        calls: how it is called. right: what it returns, and what backward makes of the usual cotangents.
+        names: of the inputs. atol, rtol: how far others may be off, beside the largest.
+        visit: another point, where it was called before. kept: the gradients by another pass over the graph of `right`.
+        marked: which outputs are marked as non-differentiable. unit: the rounding of its numbers.
+        cotangents: those that `right` was made with.
         refusing: whether it is a fault to raise where arrays lie otherwise, or others are asked for.
         foreign: whether it is of a library that has no negative strides.
     """
 
-    def __init__(self, visit: Visit, right: Outcome, kept: Callable[[], list[Any]], names: Sequence[str],
-                 marked: Sequence[int], atol: float, rtol: float, refusing: bool = False,
-                 foreign: bool = False) -> None:  # fmt: skip
-        self.calls, self.visit, self.right, self.kept, self.names = visit.calls, visit, right, kept, names
-        self.marked, self.atol, self.rtol, self.refusing, self.foreign = marked, atol, rtol, refusing, foreign
+    calls: Calls
+    right: Outcome
+    names: Sequence[str]
+    atol: float
+    rtol: float
+    visit: Visit | None = None
+    kept: Callable[[], list[Any]] | None = None
+    marked: Sequence[int] = ()
+    unit: float = 0.0
+    cotangents: Callable[[int, Any], Any] = usual
+    refusing: bool = False
+    foreign: bool = False
 
     def first(self, name: str, mend: str, tries: Sequence[tuple[str, Change]], refusing: bool = False) -> Fault | None:
         """The fault of the first of these changes that makes a difference."""
@@ -121,17 +136,16 @@ class Trying:
         if a is not None and b is not None and a.shape != b.shape:
             return True
         a, b = (np.zeros(()) if z is None else z for z in (a, b))
-        scale = max((float(np.abs(z[np.isfinite(z)]).max(initial=0)) for z in among if _is_array(z)), default=0.0)
-        return bool((~(np.abs(a - b) <= self.atol + self.rtol * scale) & np.isfinite(b)).any())
+        return bool((~(np.abs(a - b) <= self.atol + self.rtol * _largest(among)) & np.isfinite(b)).any())
 
 
 # ---- the experiments -------------------------------------------------------------------------------------
 
 
 def _other_calls(t: Trying) -> Fault | None:
-    if t.visit.outcome is not None:
+    if t.visit is not None and t.visit.outcome is not None:
         _tried(t.visit.again)
-    off = t.off(t.right._replace(gradients=t.kept()), t.right)
+    off = t.off(t.right._replace(gradients=t.kept()), t.right) if t.kept is not None else ""
     if not off:
         return None
     return Fault("stale state", f"after another call of forward {off}: it uses what that left behind",
@@ -162,7 +176,7 @@ def _strides(t: Trying) -> Fault | None:
     n, visit = len(t.calls.arrays), t.visit
     arrays = [*t.calls.arrays, *(np.zeros(0) if a is None else a for a in t.right.values)]
     several = [slot for slot, a in enumerate(arrays) if a.size > 1]
-    if visit.outcome is not None:
+    if visit is not None and visit.outcome is not None:
         level = [j for j in several if j >= n or (visit.level and t.calls.wanted[j])]
         if (found := _laid_out(t, visit.change, visit.outcome, dict.fromkeys(level, "stride-0"))) is not None:
             return found
@@ -194,8 +208,7 @@ def _laid_out(t: Trying, base: Change, due: Outcome, layouts: dict[int, str]) ->
 
 def _is_rounding(t: Trying, base: Change, due: Outcome) -> bool:
     """Whether numbers that rounding may have made of these make a difference, too."""
-    unit = max([rounding(a.dtype) for a, w in zip(t.calls.arrays, t.calls.wanted, strict=True) if w], default=0.0)
-    near = [(a * (1 + 8 * unit * draw(a, 70))).astype(a.dtype) if w else a
+    near = [(a * (1 + 8 * t.unit * draw(a, 70))).astype(a.dtype) if w else a
             for a, w in zip(base.arrays or t.calls.arrays, t.calls.wanted, strict=True)]  # fmt: skip
     return bool(t.differs(base._replace(arrays=near), due)[0])
 
@@ -230,11 +243,120 @@ def _marked(t: Trying) -> Fault | None:
         moved = [(a + s * way_of).astype(a.dtype) for a, way_of in zip(arrays, ways, strict=True)]
         return [np.zeros(1) if a is None else a for a in t.calls.outcome(Change(moved, plain=True)).values]
 
-    unit = max(rounding(a.dtype) for a, w in zip(arrays, wanted, strict=True) if w)
-    k = _tried(lambda: growing(at, unit, t.marked))
+    k = _tried(lambda: growing(at, t.unit, t.marked))
     return None if k is None else Fault(
         "non-differentiable", f"output {k} is marked as non-differentiable, but changes smoothly with the inputs",
         "give it a gradient in backward instead of ctx.mark_non_differentiable; or do not return it")  # fmt: skip
+
+
+def _linear(t: Trying) -> Fault | None:
+    """Backward of no cotangents, of negative, small, large and other ones, against what it must be if it is linear.
+
+    Factors are powers of two, which what is linear is multiplied by to the bit.
+    """
+    far = 2.0**20 if t.unit < 1e-10 else 2.0**10 if t.unit < 1e-4 else 2.0**6
+    near = 2.0**-12 if t.unit < 1e-4 else 2.0**-4
+    loose = replace(t, rtol=max(t.rtol, 1e-6, t.unit**0.5))
+    due = t.right.gradients
+
+    def fault(how: str, off: str) -> Fault:
+        return Fault("not linear", f"backward is not linear in grad_output: {how} {off}",
+                     "use grad_output once in every term, and no function of it such as abs, a power, a threshold or "
+                     "clipping")  # fmt: skip
+
+    def given(cotangents: Callable[[int, Any], Any]) -> list[Any] | None:
+        found = _tried(lambda: t.calls.outcome(Change(cotangents=cotangents)))
+        return None if found is None else found.gradients
+
+    def differs(found: list[Any] | None, due: list[Any]) -> str:
+        known = [UNASKED if _is_array(a) and not np.isfinite(a).all() else a for a in found or ()]  # overflow
+        return loose.off(Outcome([], known), Outcome([], due))
+
+    for how, factor in (("of 0", 0.0), ("of the other sign", -1.0), ("far smaller", near), ("far larger", far),
+                        ("far larger, of the other sign", -far)):  # fmt: skip
+        found = given(partial(_scaled, t, factor))
+        if off := differs(_times(found, 1 / factor if factor else 1.0), due if factor else _times(due, 0.0)):
+            return fault(f"for one {how}", off.replace("another gradient", "another gradient than that times the factor"
+                                                       if factor else "a gradient that is not 0"))  # fmt: skip
+    other = lambda k, like: (3 * draw(like, 103 + k)).astype(like.dtype)
+    one, both = given(other), given(lambda k, like: t.cotangents(k, like) + other(k, like))
+    if one is not None and both is not None:
+        sums = [a if b is None or b is UNASKED else b if a is None else a + b for a, b in zip(due, one, strict=True)]
+        if off := differs(both, sums):
+            return fault("for the sum of two", off.replace("another gradient", "another gradient than the sum"))
+    return None
+
+
+def _same_tensor(t: Trying) -> Fault | None:
+    """One tensor for two inputs has the sum of the gradients that two tensors of its numbers have."""
+    arrays, kinds = t.calls.arrays, [(a.shape, a.dtype) if w else None for a, w in
+                                     zip(t.calls.arrays, t.calls.wanted, strict=True)]  # fmt: skip
+    pairs = [(i, j) for j in range(len(arrays)) for i in range(j) if kinds[i] is not None and kinds[i] == kinds[j]]
+    for i, j in pairs[:_PAIRS]:
+        alike = Change([arrays[i].copy() if k in (i, j) else a for k, a in enumerate(arrays)], cotangents=t.cotangents)
+        apart, one = (_tried(partial(t.calls.outcome, c)) for c in (alike, alike._replace(same=(i, j))))
+        if apart is None or one is None:
+            continue
+        parts = [g for g in (apart.gradients[k] for k in (i, j)) if g is not None]
+        due = [sum(parts) if k in (i, j) and parts else g for k, g in enumerate(apart.gradients)]
+        if off := t.off(one, Outcome(apart.values, due)):
+            return Fault("same tensor", f"where `{t.names[i]}` and `{t.names[j]}` are one tensor {off} than for two "
+                         "tensors of the same numbers", "return the gradient of each argument as if the other were "
+                         "another tensor: they are added up")  # fmt: skip
+    return None
+
+
+def _dtype(t: Trying) -> Fault | None:
+    """In float64 the same numbers have the same gradients, but for what rounding does."""
+    arrays = t.calls.arrays
+    wide = [a.astype(wider(a.dtype)) if w else a for a, w in zip(arrays, t.calls.wanted, strict=True)]
+    narrow = [a.dtype.name for a, b in zip(arrays, wide, strict=True) if a.dtype != b.dtype]
+    if not narrow:
+        return None
+
+    def cotangents(k: int, like: Any) -> Any:
+        return t.cotangents(k, like.astype(t.right.values[k].dtype)).astype(like.dtype)
+
+    return narrower(t, narrow[0], wide, lambda at: t.calls.outcome(Change(at, cotangents=cotangents)))
+
+
+def narrower(t: Trying, dtype: str, wide: list[Any], run: Callable[[list[Any]], Outcome]) -> Fault | None:
+    """The fault if gradients are others than those of the same call in float64, which ``run`` makes of these inputs.
+
+    What is lost where digits cancel, by what inputs are rounded to or by how large its results are, is no fault;
+    and where the results are others, gradients are not compared.
+    """
+    near = [(a * (1 + 4 * t.unit * draw(a, 71))).astype(a.dtype) if w else a
+            for a, w in zip(wide, t.calls.wanted, strict=True)]  # fmt: skip
+    due, rounded = (_tried(partial(run, at)) for at in (wide, near))
+    part = max(1e-3, 8 * t.unit)
+    values = t.right._replace(gradients=[])
+    if due is None or rounded is None or replace(t, rtol=part).off(due._replace(gradients=[]), values):
+        return None
+    largest = _largest(due.gradients)
+    given = _largest([t.cotangents(k, a) for k, a in enumerate(due.values) if a is not None])
+    room = t.atol + part * largest + 8 * t.unit * given * _largest(due.values) / min(_largest(wide) or 1.0, 1.0)
+    for a, b, c, name in zip(t.right.gradients, due.gradients, rounded.gradients, t.names, strict=True):
+        if _is_array(a) and _is_array(b) and _is_array(c) and a.shape == b.shape == c.shape:
+            off = np.abs(a.astype(b.dtype) - b)
+            off = np.where(np.isfinite(off), off - np.where(np.isfinite(c), np.abs(b - c), np.inf), 0)
+            if (off > room).any():
+                return Fault("dtype", f"in {dtype} backward gives another gradient of `{name}` than in float64, by "
+                             f"{off.max() / (largest or 1):.2g} of the largest",
+                             "look at what depends on the dtype in backward, and for digits that cancel")  # fmt: skip
+    return None
+
+
+def _largest(found: Sequence[Any]) -> float:
+    return max((float(np.abs(z[np.isfinite(z)]).max(initial=0)) for z in found if _is_array(z)), default=0.0)
+
+
+def _scaled(t: Trying, factor: float, k: int, like: Any) -> Any:
+    return (factor * t.cotangents(k, like)).astype(like.dtype)
+
+
+def _times(gradients: list[Any] | None, factor: float) -> list[Any]:
+    return [g * factor if _is_array(g) else g for g in gradients or ()]
 
 
 class Experiment(NamedTuple):
@@ -255,6 +377,10 @@ EXPERIMENTS: dict[str, Experiment] = {
     "stale state": Experiment("another call before backward", "the gradients", _other_calls, own=False),
     "grad mode": Experiment("whether forward, or backward, is recorded", "results and gradients", _recording,
                             own=False),
+    "not linear": Experiment("the grad_outputs: by a factor, or another is added", "that the gradients change likewise",
+                             _linear),
+    "same tensor": Experiment("two inputs become one tensor", "results; and the gradient is the sum", _same_tensor),
+    "dtype": Experiment("the dtype: float64 for one that is narrower", "the gradients, but for rounding", _dtype),
     "needs_input_grad": Experiment("which inputs require grad", "results and the gradients of these", _asking),
     "strides": Experiment("how inputs and grad_outputs lie in memory", "results and gradients", _strides),
     "non-differentiable": Experiment("the inputs, smoothly", "what is marked as non-differentiable", _marked),
@@ -286,12 +412,14 @@ class Conditions:
         kept = lambda: pulled(subject.outputs, calls.varied, self.cotangents)
         self.right = Outcome(floats(subject.returned), kept())
         known = {id(x): n for n, x in zip(subject.names, subject.varied, strict=True)}
-        self.trying = Trying(visit, self.right, kept, [known[id(x)] for x in calls.varied], _marked_by(subject), atol,
-                             rtol)  # fmt: skip
+        unit = max((rounding(a.dtype) for a in calls.arrays), default=0.0)
+        self.trying = Trying(calls, self.right, [known[id(x)] for x in calls.varied], atol, rtol, visit, kept,
+                             _marked_by(subject), unit)  # fmt: skip
 
-    def fault(self) -> Fault | None:
-        """The first one that is found."""
-        return fault(self.trying, *(n for n, e in EXPERIMENTS.items() if self._by_hand() or not e.own))
+    def fault(self, *names: str) -> Fault | None:
+        """The first one that is found by these experiments; by all that are fit, if none are named."""
+        by_hand = self._by_hand()
+        return fault(self.trying, *(n for n in names or EXPERIMENTS if by_hand or not EXPERIMENTS[n].own))
 
     def gradient(self, x: Any) -> Any:
         """That of one of the inputs."""

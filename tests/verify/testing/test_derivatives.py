@@ -114,3 +114,14 @@ def test_what_the_standard_lacks_is_found() -> None:
 def test_widening_is_found() -> None:
     with pytest.raises(AssertionError, match="is of dtype float64, not float32"):
         check_portable(cube(lambda xp, g, x: xp.astype(g * (3 * x * x), xp.float64)), SAMPLE, NUMPY, dtype="float32")
+
+
+def test_a_rule_that_is_not_linear_in_its_cotangent():
+    @op(samples=[Sample(A(3))])
+    def length(xp, x):
+        return xp.sum(x * x)
+
+    for wrong in (lambda xp, g, x: 2 * xp.abs(g) * x, lambda xp, g, x: (g + xp.abs(g)) * x):
+        length.vjp(x=wrong)
+        with pytest.raises(AssertionError):
+            check_derivatives(length, length.samples[0])

@@ -74,10 +74,10 @@ class Recorded:
 
     @property
     def args(self) -> list[Arg]:
-        """Its tensors."""
-        found: list[Arg] = []
-        mapped((self.arguments, self.static), found.append)
-        return found
+        """Its tensors, each once."""
+        found: dict[int, Arg] = {}
+        mapped((self.arguments, self.static), lambda a: found.setdefault(id(a), a))
+        return [*found.values()]
 
     @property
     def room(self) -> int:

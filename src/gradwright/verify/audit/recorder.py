@@ -129,7 +129,13 @@ def quietly(T: Any, f: Callable[[], Any]) -> Any:
 
 def _copy(met: Met, number: int, arguments: Any, static: Any) -> Recorded:
     T = met.T
-    tensor = lambda t: Arg(copied(t), bool(t.requires_grad) and is_moving(t))
+    known: dict[int, Arg] = {}  # a tensor that is given twice is one
+
+    def tensor(t: Any) -> Arg:
+        if id(t) not in known:
+            known[id(t)] = Arg(copied(t), bool(t.requires_grad) and is_moving(t))
+        return known[id(t)]
+
     return Recorded(met, number, kept(tuple(arguments), tensor, T), kept(dict(static), tensor, T), Streams.now())
 
 

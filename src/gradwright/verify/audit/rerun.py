@@ -19,6 +19,7 @@ from gradwright.engine.strict import strict
 from gradwright.verify.audit.recorded import Recorded, copied, is_moving, numbers
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.calls import Arg, flat, mapped
+from gradwright.verify.numeric.again import USUAL, Calls, Change, Outcome
 from gradwright.verify.numeric.streams import State, Streams
 
 _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
@@ -38,8 +39,8 @@ class Leaf:
     size: float
 
 
-class Rerun:
-    """A call, and its leaves.
+class Rerun(Calls):
+    """A call, and its leaves, which are its inputs, in float64 or complex128.
 
     Attributes:
         wide: whether it is made in float64. unit: the relative distance of neighbouring numbers in its dtype.
@@ -54,14 +55,22 @@ class Rerun:
         held = [a for a in recorded.args if a.grad]
         self.leaves = [Leaf(n, x := numbers(a.array), _size(x)) for n, a in zip(names, held, strict=True)]
         self.unit = max((_unit(a.array, wide) for a in held), default=0.0)
+        self.arrays, self.names = [x.base for x in self.leaves], [*names]
+        self.wanted = [True] * len(self.leaves)
 
     def run(self, points: Sequence[Any] | None = None) -> tuple[list[Any], list[Any]]:
         """The tensors that come out, and the leaves: at other points, if those are given."""
         self.state.put_back()
         self.recorded.streams.put_back()
         given: list[Any] = []
+        known: dict[int, Any] = {}
 
         def tensor(a: Arg) -> Any:
+            if id(a) not in known:
+                known[id(a)] = fresh(a)
+            return known[id(a)]
+
+        def fresh(a: Arg) -> Any:
             if not is_moving(a.array):
                 return copied(a.array)
             moved = numbers(a.array) if points is None or not a.grad else points[len(given)]
@@ -93,14 +102,18 @@ class Rerun:
         outs, _ = self.run(points)
         return [numbers(outs[k]) for k in which]
 
-    def gradients(self, cotangents: Sequence[Any], which: Sequence[int]) -> list[Any]:
-        """The gradients of the leaves, zeros for None, given the cotangents of some of the outputs."""
-        outs, leaves = self.run()
-        chosen = [outs[k] for k in which]
-        given = [made(self.T, _bare(o), c, False) for o, c in zip(chosen, cotangents, strict=True)]
-        found = self.T.autograd.grad(chosen, leaves, given, allow_unused=True)
-        return [np.zeros_like(x.base) if g is None else numbers(g).reshape(x.base.shape)
-                for g, x in zip(found, self.leaves, strict=True)]  # fmt: skip
+    def outcome(self, change: Change = USUAL) -> Outcome:
+        """The numbers that come out, and the gradients of the leaves, zeros for None."""
+        outs, leaves = self.run(change.arrays)
+        values = [numbers(o) if is_moving(o) else None for o in outs]
+        live = {k: v for k, (o, v) in enumerate(zip(outs, values, strict=True)) if o.requires_grad}
+        if change.plain or not live:
+            return Outcome(values, [])
+        given = [made(self.T, _bare(outs[k]), g, False)
+                 for k, g in zip(live, self.given(change, live), strict=True)]  # fmt: skip
+        found = self.T.autograd.grad([outs[k] for k in live], leaves, given, allow_unused=True)
+        return Outcome(values, [np.zeros_like(x) if g is None else numbers(g).reshape(x.shape)
+                                for g, x in zip(found, self.arrays, strict=True)])  # fmt: skip
 
     def rounded(self, points: Sequence[Any]) -> list[Any]:
         """The points as they are once they are in the dtype of the call."""

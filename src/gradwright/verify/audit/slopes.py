@@ -22,6 +22,8 @@ import numpy as np
 
 from gradwright.verify.audit.rerun import Rerun
 from gradwright.verify.chance import Sampled
+from gradwright.verify.experiments import Trying
+from gradwright.verify.numeric.again import Change
 from gradwright.verify.numeric.differences import differences
 
 _FIRST = 2.0**-5
@@ -67,7 +69,7 @@ class Weighted:
 
     Attributes:
         gradient: for each leaf. rounding: how far rounding in backward has put it off.
-        linear: whether backward is linear in its cotangent, up to rounding.
+        linear: whether backward is linear in its cotangent, up to rounding. tried: it, to be tried further.
     """
 
     def __init__(self, rerun: Rerun, generator: Any) -> None:
@@ -80,12 +82,16 @@ class Weighted:
         self.base = [np.where(f, b, 0) for f, b in zip(self.finite, base, strict=True)]
         terms = [np.linalg.norm((w * b).reshape(-1)) for w, b in zip(self.weights, self.base, strict=True)]
         self.floor = rerun.unit * 0.3 * sqrt(sum(float(t) ** 2 for t in terms))
-        self.gradient = rerun.gradients(self.weights, self.which)
-        again = rerun.gradients([1.37 * w for w in self.weights], self.which)
-        self.rounding = [a / 1.37 - g for a, g in zip(again, self.gradient, strict=True)]
+        weights = dict(zip(self.which, self.weights, strict=True))
+        right = rerun.outcome(Change(cotangents=lambda k, like: weights[k]))
+        self.gradient = right.gradients
+        again = rerun.outcome(Change(cotangents=lambda k, like: -1.37 * weights[k])).gradients
+        self.rounding = [a / -1.37 - g for a, g in zip(again, self.gradient, strict=True)]
         known = [(float(np.linalg.norm(r)), float(np.linalg.norm(g)))
                  for r, g in zip(map(np.ravel, self.rounding), map(np.ravel, self.gradient), strict=True)]  # fmt: skip
         self.linear = all(r <= max(1e-2, 64 * rerun.unit) * n for r, n in known)
+        self.tried = Trying(rerun, right, rerun.names, 0.0, max(1e-3, 64 * rerun.unit), unit=rerun.unit,
+                            cotangents=lambda k, like: weights.get(k, np.zeros(1)))  # fmt: skip
 
     @property
     def at(self) -> list[Any]:

@@ -79,11 +79,13 @@ def argument_names(subject: Subject, n: int) -> list[str]:
 
 
 def leaf_names(names: Sequence[str], recorded: Recorded) -> list[str]:
-    """What the tensors are called that require grad: ``x``, or ``pair[1]`` in a container."""
-    found: list[str] = []
+    """What the tensors are called that require grad, each once: ``x``, or ``pair[1]`` in a container."""
+    found: dict[int, str] = {}
     given = [*zip(names, recorded.arguments, strict=True), *recorded.static.items()]
     for name, value in given:
         inside: list[Arg] = []
         mapped(value, inside.append)
-        found += [name if isinstance(value, Arg) else f"{name}[{k}]" for k, a in enumerate(inside) if a.grad]
-    return found
+        for k, a in enumerate(inside):
+            if a.grad:
+                found.setdefault(id(a), name if isinstance(value, Arg) else f"{name}[{k}]")
+    return [*found.values()]

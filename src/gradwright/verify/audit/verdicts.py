@@ -24,6 +24,8 @@ from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import gradient
 from gradwright.verify.check.trial import Trial
 from gradwright.verify.diagnosis.examination import Examination
+from gradwright.verify.experiments import Fault, Trying, fault, narrower
+from gradwright.verify.numeric.again import Change
 from gradwright.verify.numeric.streams import State
 
 AGAIN, OWN, WIDE = "made again", "own dtype", "float64"
@@ -32,6 +34,8 @@ _SURROGATE = ("if it is meant to be another (straight-through, say), declare tha
               "or leave it out with --skip")  # fmt: skip
 _PLANS = ((False, 4), (False, 2), (True, 4), (True, 2), (True, 1))
 """Whether all inputs are moved at once, and along how many directions: what is done within the time there is."""
+_CALLS = 30
+"""Whether backward is linear is looked at further if there is time for so many calls."""
 _LOST = 1e-2
 _SLIGHT = 1e-7
 """Errors smaller than this part of a gradient are those of a method that ends at a tolerance, as of solvers."""
@@ -86,12 +90,12 @@ def _looked(recorded: Recorded, subject: Subject, names: list[str], state: State
         return found
     wide = rerun.unit > 1e-10
     half = (until - time.perf_counter()) * (0.4 if wide else 1.0)
-    own = _gradient(OWN, rerun, found, half, generator)
+    own, tried = _gradient(OWN, rerun, found, half, generator)
     if not wide:
         found.findings[WIDE] = skipped("the program runs in float64: see there")
     else:
         broad = Rerun(recorded, rerun.apply, leaves, state, wide=True)
-        _wider(broad, found, own, until - time.perf_counter(), generator)
+        _wider(broad, found, own, tried, until - time.perf_counter(), generator)
     if explained and any(f.outcome is Outcome.FAIL for f in found.findings.values()):
         _explain(recorded, subject, names, found, wide, max(until - time.perf_counter(), 1.0))
     return found
@@ -133,31 +137,35 @@ def _alike(a: Sequence[Print], b: Sequence[Print], unit: float) -> bool:
 # ---- the gradient -----------------------------------------------------------------------------------------
 
 
-def _gradient(check: str, rerun: Rerun, verdict: Verdict, seconds: float, generator: Any) -> list[Measured]:
-    """Compare the gradient, and note what is found."""
+def _gradient(check: str, rerun: Rerun, verdict: Verdict, seconds: float,
+              generator: Any) -> tuple[list[Measured], Trying | None]:  # fmt: skip
+    """Compare the gradient, and note what is found; also what can be tried further."""
     attempt = Attempt()
     found: list[Measured | None] = []
+    bent: Fault | None = None
     until = time.perf_counter() + seconds
     with attempt:
         weighted = Weighted(rerun, generator)
         if not weighted.which:
             verdict.findings[check] = failed("zero", "no output of it requires grad, though inputs do",
                                              "return tensors that are made of the inputs")  # fmt: skip
-            return []
+            return [], None
         groups, directions = _plan(weighted, until - time.perf_counter())
         found = [measured(weighted, group, directions, generator) for group in groups]
+        if not weighted.linear or _CALLS * rerun.recorded.seconds < seconds:
+            bent = fault(weighted.tried, "not linear")
     if isinstance(attempt.error, Late):
         raise attempt.error
     if attempt.error is not None:
         verdict.findings[check] = Finding("", Outcome.ERROR, f"its backward raises {attempt.said(_file(rerun))}", "",
                                           type(attempt.error).__name__)  # fmt: skip
-        return []
+        return [], None
     known = [m for m in found if m is not None]
-    verdict.findings[check] = _said(check, rerun, weighted, known, len(found) - len(known))
+    verdict.findings[check] = _said(rerun, weighted, known, len(found) - len(known), bent)
     if known and not any(m.wrong for m in known):
         verdict.size[check] = max((max(m.sampled.noticed(), *m.sampled.rooms), listed([f"`{n}`" for n in m.names]))
                                   for m in known)  # fmt: skip
-    return known
+    return known, weighted.tried
 
 
 def _plan(weighted: Weighted, seconds: float) -> tuple[list[list[int]], int]:
@@ -178,15 +186,13 @@ def _plan(weighted: Weighted, seconds: float) -> tuple[list[list[int]], int]:
     raise Late(cost)
 
 
-def _said(check: str, rerun: Rerun, weighted: Weighted, found: list[Measured], unknown: int) -> Finding:
+def _said(rerun: Rerun, weighted: Weighted, found: list[Measured], unknown: int, bent: Fault | None) -> Finding:
     if not all(np.isfinite(g).all() for g in weighted.gradient):
         return Finding("", Outcome.INCONCLUSIVE, "backward gives nan or inf at the inputs of the program", "",
                        "not a number")  # fmt: skip
     dtype = _dtype(rerun)
-    if not weighted.linear:
-        return failed("not linear", f"backward is not linear in its grad_output: in {dtype}, 1.37 times that gives "
-                      "another gradient than 1.37 times", "compute the gradient as a linear function of grad_output: "
-                      "no clipping, no rounding, no constants added")  # fmt: skip
+    if bent is not None:
+        return failed("not linear", f"in {dtype}, {bent.sentence}", bent.mend)
     if wrong := [m for m in found if m.wrong]:
         if all(m.length > 0 and m.off < _SLIGHT for m in wrong):
             off = max(m.off for m in wrong)
@@ -234,7 +240,8 @@ def _dtype(rerun: Rerun) -> str:
     return listed(sorted({dtype_of(a.array) for a in rerun.recorded.args if a.grad}))
 
 
-def _wider(rerun: Rerun, verdict: Verdict, own: list[Measured], seconds: float, generator: Any) -> None:
+def _wider(rerun: Rerun, verdict: Verdict, own: list[Measured], tried: Trying | None, seconds: float,
+           generator: Any) -> None:  # fmt: skip
     """The same in float64, where it takes that; and what that says of what was found in the program's dtype."""
     attempt = Attempt()
     with attempt:
@@ -247,11 +254,17 @@ def _wider(rerun: Rerun, verdict: Verdict, own: list[Measured], seconds: float, 
         return
     found: list[Measured] = []
     try:
-        found = _gradient(WIDE, rerun, verdict, max(seconds, 0.0), generator)
+        found, _ = _gradient(WIDE, rerun, verdict, max(seconds, 0.0), generator)
     except Late as late:
         verdict.findings[WIDE] = skipped(f"there was no time left: it would take {late.args[0]:.1f} s more")
     first = verdict.findings[OWN]
     right = verdict.findings[WIDE].outcome is Outcome.PASS and found
+    if right and tried is not None and first.outcome is not Outcome.FAIL:
+        dtype = dtype_of(next(a.array for a in rerun.recorded.args if a.grad))
+        run = lambda at: rerun.outcome(Change(at, cotangents=tried.cotangents))
+        if (lost := narrower(tried, dtype, rerun.arrays, run)) is not None:
+            verdict.findings[OWN] = failed("dtype", lost.sentence, lost.mend)
+            return
     if right and first.outcome is Outcome.FAIL and first.cause not in ("not linear", "zero"):
         worst = max(m.off for m in own)
         said = f"{first.sentence}; in float64 it is right, so digits are lost in between"
@@ -270,7 +283,7 @@ def _explain(recorded: Recorded, subject: Subject, names: list[str], verdict: Ve
     """Ask `diagnose` for the cause, and name the lines that are suspected."""
     check = next(c for c in (WIDE, OWN) if c in verdict.findings and verdict.findings[c].outcome is Outcome.FAIL)
     found = verdict.findings[check]
-    if recorded.met.kind == "torch op" or found.cause in ("lost digits", "not linear"):
+    if recorded.met.kind == "torch op" or found.cause in ("lost digits", "not linear", "dtype"):
         lines = () if recorded.met.kind == "torch op" else gradient(_trial(recorded, subject, names, False), None)
         verdict.findings[check] = replace(found, lines=lines)
         return

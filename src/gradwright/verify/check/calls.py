@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-_WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
+from gradwright.verify.numeric.jacobian import is_floating, wider
+
 _NARROWER = {"float64": "float32", "complex128": "complex64"}
 
 
@@ -100,7 +101,7 @@ class Call:
 
     def precise(self) -> Call:
         """The same in float64 and complex128."""
-        return self.with_arrays(lambda k, a: a.astype(_WIDER.get(a.dtype.name, a.dtype)))
+        return self.with_arrays(lambda k, a: a.astype(wider(a.dtype)))
 
     def single(self) -> Call:
         """The same in float32 and complex64."""
@@ -108,16 +109,21 @@ class Call:
 
     def elsewhere(self) -> Call:
         """The same at another point, inside most domains that this one is inside of."""
-        return self.with_arrays(lambda k, a: a * np.asarray(0.8731, a.dtype) if a.dtype.kind in "fc" else a)
+        return self.with_arrays(lambda k, a: a * np.asarray(0.8731, a.dtype) if is_floating(a.dtype) else a)
 
-    def tensors(self, T: Any, needed: Sequence[bool] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
+    def tensors(self, T: Any, needed: Sequence[bool] | None = None,
+                same: tuple[int, int] | None = None) -> tuple[tuple[Any, ...], list[Any]]:  # fmt: skip
         """The arguments with fresh tensors of the library ``T``, and those tensors.
 
-        ``needed`` says which are to require grad; by default those whose gradient is looked at.
+        ``needed`` says which are to require grad; by default those whose gradient is looked at. ``same`` are two of
+        them, the second of which is the tensor of the first.
         """
         found: list[Any] = []
 
         def tensor(a: Arg) -> Any:
+            if same is not None and len(found) == same[1]:
+                found.append(found[same[0]])
+                return found[-1]
             t = T.from_numpy(_copy(a.array))
             found.append(t.requires_grad_() if (a.grad if needed is None else needed[len(found)]) else t)
             return t
@@ -163,7 +169,8 @@ def flat(value: Any, T: Any) -> list[Any]:
 
 def read(arguments: Any, T: Any) -> Any:
     """Arguments as a user wrote them, with an `Arg` for every tensor."""
-    found = mapped(arguments, lambda t: Arg(t.detach().numpy(), t.requires_grad), T.Tensor)
+    array = lambda t: (t.double() if hasattr(T, "_C") and t.dtype is T.bfloat16 else t).detach().numpy()
+    found = mapped(arguments, lambda t: Arg(array(t), t.requires_grad), T.Tensor)
     asked: list[bool] = []
     mapped(found, lambda a: asked.append(a.grad))
-    return found if any(asked) else mapped(found, lambda a: Arg(a.array, a.array.dtype.kind in "fc"))
+    return found if any(asked) else mapped(found, lambda a: Arg(a.array, is_floating(a.array.dtype)))

@@ -20,9 +20,9 @@ from gradwright.base.cpython.forks import cached_property
 from gradwright.verify.check.calls import Call, flat, mapped
 from gradwright.verify.check.discover import Subject
 from gradwright.verify.experiments import Fault, Trying, Visit, fault
-from gradwright.verify.numeric.again import UNASKED, USUAL, Calls, Change, Outcome
+from gradwright.verify.numeric.again import UNASKED, USUAL, Calls, Change, Outcome, usual
 from gradwright.verify.numeric.draws import drawn
-from gradwright.verify.numeric.jacobian import rounding
+from gradwright.verify.numeric.jacobian import is_floating, rounding
 
 
 class Told(NamedTuple):
@@ -56,7 +56,7 @@ class Run:
     @property
     def floats(self) -> list[Any]:
         """The same, None for one that is not of floating point."""
-        return [a if a.dtype.kind in "fc" else None for a in self.arrays]
+        return [a if is_floating(a.dtype) else None for a in self.arrays]
 
 
 @dataclass(eq=False)
@@ -69,6 +69,8 @@ class Trial(Calls):
     """Whether it is given clones of its inputs, as it changes them (and says so)."""
     examined: tuple[Any, Any] | None = None
     """The `Examination` of its derivatives, and the diagnosis of the first order, once there are such."""
+    own: Call | None = None
+    """The call in the dtypes that its author gave, where it is made in wider ones."""
     doubt: str = ""
     """What backward raised of other made-up inputs, which forward takes."""
     told: list[Told] = field(default_factory=list)
@@ -124,11 +126,12 @@ class Trial(Calls):
         np.random.seed(0)  # noqa: NPY002 - it is the user's, whatever they chose
         self.T.default_generator.manual_seed(0)  # torch.manual_seed seeds every device, and notes each time who asked
 
-    def run(self, needed: Sequence[bool] | None = None, seeded: bool = True) -> Run:
-        """Call it on fresh tensors; ``needed`` says which of them are to require grad."""
+    def run(self, needed: Sequence[bool] | None = None, seeded: bool = True,
+            same: tuple[int, int] | None = None) -> Run:  # fmt: skip
+        """Call it on fresh tensors; ``needed`` says which of them are to require grad, ``same`` which two are one."""
         if seeded:
             self.seed()
-        arguments, found = self.call.tensors(self.T, needed)
+        arguments, found = self.call.tensors(self.T, needed, same)
         leaves = [t for t in found if t.requires_grad]
         if self.cloned:
             arguments = mapped(arguments, lambda t: t.clone(), self.T.Tensor)
@@ -161,7 +164,7 @@ class Trial(Calls):
         if change.plain:
             with self.T.no_grad():
                 return Outcome(trial.run(asked).floats, [])
-        run = trial.run(asked)
+        run = trial.run(asked, same=change.same)
         return Outcome(run.floats, self.pulled(run, change, asked))
 
     def pulled(self, run: Run, change: Change = USUAL, asked: Sequence[bool] | None = None) -> list[Any]:
@@ -175,9 +178,9 @@ class Trial(Calls):
         visit, run = Visit(self), self.run()
         right = Outcome(run.floats, self.pulled(run))
         silent = [k for k, a in enumerate(run.floats) if a is not None and not run.values[k].requires_grad]
-        unit = max((rounding(a.dtype) for a in (*self.arrays, *run.arrays) if a.dtype.kind in "fc"), default=0.0)
-        trying = Trying(visit, right, lambda: self.pulled(run), self.names, silent if run.outputs else [], 0.0,
-                        1e3 * unit, refusing=True, foreign=self.T is not gradwright)  # fmt: skip
+        unit = max((rounding(a.dtype) for a in (*self.arrays, *run.arrays) if is_floating(a.dtype)), default=0.0)
+        trying = Trying(self, right, self.names, 0.0, 1e3 * unit, visit, lambda: self.pulled(run),
+                        silent if run.outputs else (), unit, usual, True, self.T is not gradwright)
         return fault(trying, name)
 
 
@@ -190,7 +193,7 @@ def apart(a: Sequence[Any], b: Sequence[Any]) -> float:
         x, y = (0 * y if x is None else x), (0 * x if y is None else y)
         if x.shape != y.shape:
             return float("inf")
-        if not x.size or np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"):
+        if not x.size or np.array_equal(x, y, equal_nan=is_floating(x.dtype)):
             continue
         with np.errstate(all="ignore"):
             size = max(np.abs(x).max(), np.abs(y).max())
@@ -201,7 +204,7 @@ def apart(a: Sequence[Any], b: Sequence[Any]) -> float:
 
 def close(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether two lists of arrays are the same up to rounding."""
-    kinds = [x.dtype for x in (*a, *b) if x is not None and x.dtype.kind in "fc"]
+    kinds = [x.dtype for x in (*a, *b) if x is not None and is_floating(x.dtype)]
     unit = max(map(rounding, kinds), default=0.0)
     return apart(a, b) <= 1e3 * unit
 

@@ -214,8 +214,11 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget
                 residuals, rungs = measure(case)
     context = Context(case, residuals, probes, order, first)
     verdict = judge(context)
-    if around and verdict is Verdict.VERIFIED:
-        fault = Conditions(Visit(OfFunction(case.func, case.inputs)), case, leftover(case), telling(context)).fault()
+    found = explained(context, verdict)
+    coarse = [h.name for h in found[:1]] == ["precision"]
+    if around and (verdict is Verdict.VERIFIED or coarse):
+        tried = Conditions(Visit(OfFunction(case.func, case.inputs)), case, leftover(case), telling(context))
+        fault = tried.fault(*("dtype",) if coarse else ())
         if fault is not None:
             context = replace(context, probes=replace(probes, fault=fault))
             verdict = Verdict.WRONG

@@ -43,7 +43,8 @@ class Change(NamedTuple):
     """What is other than usual in a call.
 
     Attributes:
-        arrays: the numbers of the inputs. layouts: how some arrays lie: of n inputs number j by j, the cotangent of
+        arrays: the numbers of the inputs. same: two of them, the second of which is the very tensor of the first; this
+            goes with ``arrays``. layouts: how some arrays lie: of n inputs number j by j, the cotangent of
             the tensor k that is returned by n + k.
         asked: which of the inputs require grad; of those that do as a rule.
         cotangents: the cotangent of the tensor number ``k`` that is returned, given that; None leaves it out.
@@ -56,6 +57,7 @@ class Change(NamedTuple):
     cotangents: Callable[[int, Any], Any] = usual
     recorded: bool = False
     plain: bool = False
+    same: tuple[int, int] | None = None
 
 
 USUAL = Change()
@@ -118,6 +120,9 @@ class OfFunction(Calls):
                     stack.enter_context(replaced(x, a))
             else:
                 fresh = {id(x): leaf(a) for x, a in zip(varied, arrays, strict=True)}
+                if change.same is not None:
+                    first, second = (id(varied[j]) for j in change.same)
+                    fresh[second] = fresh[first]
                 inputs, varied = exchanged(inputs, lambda t: fresh.get(id(t), t)), [*fresh.values()]
             stack.enter_context(_constant([x for x, a in zip(varied, asked, strict=True) if not a]))
             if change.plain:

@@ -248,6 +248,19 @@ def rounding(dtype: Any) -> float:
     return float(dtypes.finfo(d).eps) if d.category >= dtypes.FLOAT else 0.0
 
 
+def is_floating(dtype: Any) -> bool:
+    """Whether numbers of this dtype of NumPy's move: of floating point, complex, bfloat16."""
+    return dtype.kind in "fc" or dtype.name == "bfloat16"
+
+
+_WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+
+
+def wider(dtype: Any) -> Any:
+    """float64 or complex128 for a narrower dtype of that kind; else the dtype."""
+    return np.dtype(_WIDER.get(dtype.name, dtype))
+
+
 def unbound(f: Any, static: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """``f`` and its keyword arguments; those of ``partial(f, order=2)`` among them.
 

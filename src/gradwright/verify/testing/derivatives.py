@@ -117,6 +117,12 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
                     raise AssertionError(f"{op.name}({sample}): derivative of order {k} with respect to {name}{where} "
                                          f"is {formula:.9g} by the formula, {numeric:.9g} by finite differences of "
                                          f"order {k - 1}")
+    for factor in (-1.0, 1024.0):
+        scaled = tower(op, static, [rows[0], [(factor * v).astype(v.dtype) for v in rows[1]]])[1]
+        for (_, _, name), a, b in zip(_arguments(op, rows[:1]), scaled, floors[1], strict=True):
+            if a is not None and not np.allclose(a.array / factor, b.array, tolerance, tolerance, equal_nan=True):
+                raise AssertionError(f"{op.name}({sample}): the gradient of {name} is not linear in its cotangent: "
+                                     f"{factor:g} times that does not give {factor:g} times as much")
 
 
 def _moved_top(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]], at: tuple[int, int], direction: Any,

@@ -12,6 +12,7 @@ from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import advised, error, failed, passed, skipped, tried
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.trial import Run, Trial, close
+from gradwright.verify.numeric.jacobian import is_floating
 from gradwright.verify.numeric.streams import Streams, kept_between_calls
 
 
@@ -77,7 +78,7 @@ def _changed(trial: Trial, run: Run) -> set[int]:
     return {
         k
         for k, (t, a) in enumerate(zip(run.passed, trial.call.args, strict=True))
-        if t.requires_grad and not np.array_equal(t.detach().numpy(), a.array, equal_nan=a.array.dtype.kind in "fc")
+        if t.requires_grad and not np.array_equal(t.detach().numpy(), a.array, equal_nan=is_floating(a.array.dtype))
     }
 
 

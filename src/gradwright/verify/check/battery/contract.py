@@ -144,6 +144,11 @@ def dtype(trial: Trial) -> Finding:
     if off > 1e-2:
         return failed("precision", f"in float32 results are off by {off:.1g} of the largest",
                       "look for cancellation, overflow or a table in lower precision")  # fmt: skip
+    halves = [trial.own] if trial.own is not None and trial.own.precision in ("float16", "bfloat16") else []
+    for call in (single.call, *halves):
+        found = tried(trial.other(call), "dtype", lambda fault: trial.lines("backward", r"dtype|half|float"))
+        if found.outcome is not Outcome.PASS:
+            return found
     return passed()
 
 

@@ -20,6 +20,7 @@ from gradwright.verify.check.discover import Subject
 from gradwright.verify.check.guess import Use, guessed, uses
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.trial import Run, Trial
+from gradwright.verify.numeric.jacobian import is_floating
 from gradwright.verify.testing import draw
 
 HOW = (
@@ -100,7 +101,7 @@ def _drawn(subject: Subject) -> list[Call]:
         first = len(op.inputs) - 1 if op.variadic else len(arrays)
         known = [n in op.rules for n in op.names_of(len(arrays))]
         names = [n if k < first else f"{n}[{k - first}]" for k, n in enumerate(op.names_of(len(arrays)))]
-        args = [Arg(np.asarray(a), r and a.dtype.kind in "fc") for a, r in zip(arrays, known, strict=True)]
+        args = [Arg(np.asarray(a), r and is_floating(a.dtype)) for a, r in zip(arrays, known, strict=True)]
         found.append(Call(tuple(args), tuple(names), static))
     return found
 
@@ -109,7 +110,7 @@ def _precise(trial: Trial) -> Trial:
     """With float64 for float32, if it takes that; on clones, if it says that it changes its inputs."""
     for call in (trial.call.precise(), trial.call):
         for cloned in (False, True):
-            found = Trial(trial.subject, call, cloned)
+            found = Trial(trial.subject, call, cloned, own=trial.call)
             attempt = Attempt()
             with attempt:
                 found.run()

@@ -9,7 +9,7 @@ from typing import Any
 
 import gradwright
 from gradwright.function.contract.surrogate import reason_of
-from gradwright.verify.check.battery.findings import failed, listed, passed, skipped
+from gradwright.verify.check.battery.findings import failed, listed, passed, skipped, tried
 from gradwright.verify.check.bridge import bridged
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import helpers, suspects
@@ -19,6 +19,9 @@ from gradwright.verify.diagnosis.examination import NOT_GIVEN
 from gradwright.verify.diagnosis.records import apart
 from gradwright.verify.witness import second_witness
 
+ALSO = ("not linear", "same tensor")
+"""Experiments that a gradient must stand besides."""
+
 
 def first_order(trial: Trial) -> tuple[Finding, Diagnosis]:
     """The gradient is that of finite differences."""
@@ -26,7 +29,11 @@ def first_order(trial: Trial) -> tuple[Finding, Diagnosis]:
         arguments, _ = trial.call.tensors(gradwright)
         examination = Examination(callable_of(trial), arguments, trial.call.names, around=False)  # other checks do
         trial.examined = examination, examination.first()
-    return judged(trial, trial.examined[1]), trial.examined[1]
+    found = judged(trial, trial.examined[1])
+    if trial.examined[1].verdict is Verdict.VERIFIED:
+        tested = [tried(trial, name, lambda fault: trial.lines("backward", "return")) for name in ALSO]
+        found = next((f for f in tested if f.outcome is not Outcome.PASS), found)
+    return found, trial.examined[1]
 
 
 def second_order(trial: Trial) -> tuple[Finding, Diagnosis | None]:
