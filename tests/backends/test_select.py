@@ -27,3 +27,15 @@ def test_conditions_of_other_shapes():
     condition = (x > 100)[:, None]
     np.testing.assert_array_equal(where(condition, x, -x), np.where(condition, x, -x))
     np.testing.assert_array_equal(where(condition, np.float64(1), x), np.where(condition, 1.0, x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_where_nothing_is_chosen_a_copy_comes_out(dtype):
+    y = np.random.default_rng(0).choice(SPECIAL, (90, 70)).astype(dtype)
+    for one in (y, y.T, y[::2], y[:, :1]):
+        for x in (np.zeros((), dtype), np.ones_like(one)):
+            condition = np.zeros((90, 70) if one.shape[1] == 1 else one.shape, bool)
+            got, wanted = where(condition, x, one), np.where(condition, x, one)
+            assert got.tobytes() == wanted.tobytes()
+            assert got.shape == wanted.shape
+            assert not np.shares_memory(got, one)

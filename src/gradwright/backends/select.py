@@ -17,6 +17,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     bits = _BITS.get(x.dtype)
     if bits is None or condition.size < _SMALL or y.dtype != x.dtype or condition.dtype != bool:
         return np.where(condition, x, y)
+    if y.shape == condition.shape and x.shape in ((), y.shape) and not condition.any():  # as most that mend a pole
+        return y.copy(order="K")
     a, b = np.asarray(x).view(bits), np.asarray(y).view(bits)
     if b.ndim == 0 and b == 0:
         return (a & _mask(condition)).view(x.dtype)

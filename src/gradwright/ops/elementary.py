@@ -75,10 +75,9 @@ def log10(xp, x):
 log10.vjp(x=lambda xp, g, x: g / (x * _LOG10))
 
 
-@builtin(
-    complex="holomorphic", kind="elementwise", node="LogaddexpBackward0", remade=True,
-    samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(2)), Sample(A(3, complex=True), A(3, complex=True))],
-)  # fmt: skip
+@builtin(complex="holomorphic", kind="elementwise", node="LogaddexpBackward0", remade=True,
+         samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(2)), Sample(A(3, complex=True), A(3, complex=True))],
+         )  # fmt: skip
 def logaddexp(xp, x, y):
     """z = log(e**x + e**y) without overflow; dz/dx = sigmoid(x - y), 0 where both are -inf."""
     if not is_complex(xp, x):
@@ -87,9 +86,10 @@ def logaddexp(xp, x, y):
     return xp.where(above, x, y) + xp.log1p(xp.exp(xp.where(above, y - x, x - y)))
 
 
+logaddexp.shared(below=lambda xp, g, out: real_part(xp, out) == -_INF)
 logaddexp.vjp(
-    x=lambda xp, g, x, y, out: g * sigmoid(xp.where(real_part(xp, out) == -_INF, out, x - y)),
-    y=lambda xp, g, x, y, out: g * sigmoid(xp.where(real_part(xp, out) == -_INF, out, y - x)),
+    x=lambda xp, g, x, y, out, below: g * sigmoid(xp.where(below, out, x - y)),
+    y=lambda xp, g, x, y, out, below: g * sigmoid(xp.where(below, out, y - x)),
 )
 
 
@@ -154,12 +154,8 @@ def atan2(xp, x, y):
     return xp.atan2(x, y)
 
 
-def _atan2_slope(xp, g, x, y):
-    scale, _, y = turned(xp, g, x, y)
-    return scale * y
-
-
-atan2.vjp(x=_atan2_slope, y=lambda xp, g, x, y: -_atan2_slope(xp, g, y, x))
+atan2.shared(turn=turned)
+atan2.vjp(x=lambda xp, g, turn: turn[0] * turn[2], y=lambda xp, g, turn: -(turn[0] * turn[1]))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SinhBackward0", samples=_REAL)
@@ -195,11 +191,13 @@ def asinh(xp, x):
     return xp.asinh(x)
 
 
-asinh.vjp(
-    x=lambda xp, g, x: g / xp.sqrt(1 + x * 1j) / xp.sqrt(1 - x * 1j)
-    if is_complex(xp, x)
-    else g / xp.minimum(xp.sqrt(x * x + 1), xp.abs(x) + 1.5)  # the second only where the square overflows
-)
+def _asinh_slope(xp, g, x):
+    if is_complex(xp, x):
+        return g / xp.sqrt(1 + x * 1j) / xp.sqrt(1 - x * 1j)
+    return g / xp.minimum(xp.sqrt(x * x + 1), xp.abs(x) + 1.5)  # the second only where the square overflows
+
+
+asinh.vjp(x=_asinh_slope)
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AcoshBackward0", samples=[Sample(A(3, 4, low=1.3, high=3.0))])
@@ -208,7 +206,11 @@ def acosh(xp, x):
     return xp.acosh(x)
 
 
-acosh.vjp(x=lambda xp, g, x: g / xp.sqrt((a := x if is_complex(xp, x) else xp.abs(x)) - 1) / xp.sqrt(a + 1))
+def _acosh_slope(xp, g, x):
+    return g / (xp.sqrt(x - 1) * xp.sqrt(x + 1) if is_complex(xp, x) else xp.minimum(xp.sqrt(x * x - 1), xp.abs(x)))
+
+
+acosh.vjp(x=_acosh_slope)
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AtanhBackward0", samples=_UNIT)

@@ -167,13 +167,15 @@ def xlog1py(xp, x, y):
     return unless(xp, (x == 0) & (y == y), x * xp.log1p(y))
 
 
+xlogy.shared(flat=lambda xp, g, x, y: (x == 0) & (y <= 0))
 xlogy.vjp(
-    x=lambda xp, g, x, y: xlogy(g, xp.where((x == 0) & (y <= 0), xp.zero(y) + 1, y)),
-    y=lambda xp, g, x, y: g * x / xp.where((x == 0) & (y <= 0), xp.zero(y) + math.inf, y),
+    x=lambda xp, g, y, flat: xlogy(g, xp.where(flat, xp.zero(y) + 1, y)),
+    y=lambda xp, g, x, y, flat: g * x / xp.where(flat, xp.zero(y) + math.inf, y),
 )
+xlog1py.shared(flat=lambda xp, g, x, y: (x == 0) & (y <= -1))
 xlog1py.vjp(
-    x=lambda xp, g, x, y: xlog1py(g, unless(xp, (x == 0) & (y <= -1), y)),
-    y=lambda xp, g, x, y: g * x / (xp.where((x == 0) & (y <= -1), xp.zero(y) + math.inf, y) + 1),
+    x=lambda xp, g, y, flat: xlog1py(g, unless(xp, flat, y)),
+    y=lambda xp, g, x, y, flat: g * x / (xp.where(flat, xp.zero(y) + math.inf, y) + 1),
 )
 
 
