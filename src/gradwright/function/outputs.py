@@ -79,7 +79,8 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
         original = outputs[k]
         if flat and among(original, flat):
             continue
-        numbers[id(original)] = k
+        if out is original or not among(original, args):  # an input that is returned is saved as the input
+            numbers[id(original)] = k
         history: Node = node
         if ports is not None:
             history = Output(node, k)

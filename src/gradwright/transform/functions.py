@@ -11,6 +11,7 @@ and draw the same random numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradwright.backends.generator import shared
@@ -65,8 +66,14 @@ def at_level(cls: Any, args: Sequence[Any], through: Callable[[Sequence[Any]], A
         new[id(old)] = old, own.array
     node = next((o._node._edge()[0] for o in outs if o._node is not None), None)
     if isinstance(node, BackwardNode):
-        replace(node, lambda packed: (new[id(packed[0])][1], *packed[1:]) if id(packed[0]) in new else packed)
+        replace(node, partial(_output, new, node._next))
     return recorded
+
+
+def _output(new: dict[int, tuple[Any, Any]], inputs: Sequence[Any], packed: Any) -> Any:
+    """What is kept, with the new array if it is an output; an input that was returned as it came remains the input."""
+    found = new.get(id(packed[0])) if packed[3] is None or packed[3] not in inputs else None
+    return packed if found is None else (found[1], *packed[1:])
 
 
 def tensors_in(value: Any) -> list[Any]:

@@ -211,3 +211,22 @@ def test_a_derivative_that_goes_another_way_is_right():
     cut = cube(CUTS["detach()"]).apply
     found = func.jvp(lambda w: func.grad(lambda x: (cut(x) * w).sum())(X), (w,), (V,))[1]
     assert gw.allclose(found, 3 * X**2 * V)
+
+
+SAVED = {
+    "saved": (lambda ctx, x: ctx.save_for_backward(x) or x, lambda ctx: ctx.saved_tensors[0]),
+    "saved twice": (lambda ctx, x: ctx.save_for_backward(x, x) or x, lambda ctx: ctx.saved_tensors[1]),
+    "an attribute": (lambda ctx, x: setattr(ctx, "x", x) or x, lambda ctx: ctx.x),
+    "in a dictionary": (lambda ctx, x: setattr(ctx, "kept", {"x": x}) or x, lambda ctx: ctx.kept["x"]),
+    "one of two": (lambda ctx, x: ctx.save_for_backward(x) or (x, x * 1), lambda ctx: ctx.saved_tensors[0]),
+    "a view": (lambda ctx, x: ctx.save_for_backward(x) or x.view_as(x), lambda ctx: ctx.saved_tensors[0]),
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("name", SAVED)
+def test_an_input_that_is_returned_as_it_came_is_saved_as_the_input(name, road):
+    forward, read = SAVED[name]
+    F = cube(lambda ctx, g, *more: g * read(ctx) ** 2, forward)
+    found = ROADS[road](lambda x: (F.apply(x)[0] if name == "one of two" else F.apply(x)).sum())
+    assert gw.allclose(found, 2 * X * V)

@@ -194,9 +194,9 @@ def inplace(function: F, short: Any = None) -> F:
         nonlocal composite
         if short is not None and len(args) == 1 and not kwargs and short(self, args[0]):
             return self
-        if now().watches and (there := aside(self)) is not self:
-            return store(self, function(there, *[there if a is self else a for a in args], **kwargs))
         there = unhooked(self)
+        if now().watches and (copy := aside(there)) is not there:
+            return store(self, function(copy, *[copy if a is self else a for a in args], **kwargs))
         start = ticket()
         if not composite:
             out = function(there, *args, **kwargs)
@@ -234,7 +234,7 @@ def inplace_operator(method: Callable[..., Any], short: Any = None) -> Binary:
     def call(self: Any, other: Any) -> Any:
         if short is not None and short(self, other):
             return self
-        there = aside(self) if now().watches else unhooked(self)
+        there = aside(unhooked(self)) if now().watches else unhooked(self)
         out = method(there, there if other is self else other)
         return out if out is NotImplemented else store(self, out)
 
