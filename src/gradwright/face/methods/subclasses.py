@@ -367,7 +367,7 @@ def refuse_dispatch(cls: type) -> None:
 
 def attributes(t: Any) -> dict[str, Any]:
     """What the user has set on a tensor."""
-    own = ("_freed", "_frozen", "_gradient_of", "_now")
+    own = ("_freed", "_frozen", "_gradient_of", "_now", "__deepcopy__")
     return {name: value for name, value in t.__dict__.items() if name not in own}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -16,3 +17,10 @@ def undone(module: Module, is_ours: Callable[[Any], bool]) -> bool:
             del module._forward_pre_hooks[key]
             return True
     return False
+
+
+def computed(make: Callable[..., Any], *of: Any) -> Any:
+    """``make(*of)``. A deep copy, as of a module that it is an attribute of, is made of the copies of these again."""
+    out = make(*of)
+    out.__dict__["__deepcopy__"] = lambda memo: computed(make, *copy.deepcopy(of, memo))
+    return out

@@ -15,7 +15,7 @@ from gradwright.face.creation import ones_like
 from gradwright.face.functions.join import cat
 from gradwright.face.functions.order import topk
 from gradwright.nn.module import Module
-from gradwright.nn.utils.hooked import undone
+from gradwright.nn.utils.hooked import computed, undone
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
@@ -60,7 +60,7 @@ class BasePruningMethod(ABC):
     def apply_mask(self, module: Module) -> Tensor:
         """The product of the parameter and its mask."""
         mask, original = (getattr(module, f"{self._tensor_name}_{part}") for part in ("mask", "orig"))
-        return mask.to(original.dtype) * original
+        return computed(lambda mask, original: mask.to(original.dtype) * original, mask, original)
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ from gradwright.face import random
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.utils.hooked import undone
+from gradwright.nn.utils.hooked import computed, undone
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 
@@ -38,7 +38,7 @@ class SpectralNorm:
                     v.copy_(F.normalize(matrix.mT.mv(u), dim=0, eps=self.eps))
                     u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
             u, v = u.clone(), v.clone()  # the next call changes them
-        return weight / u.dot(matrix.mv(v))
+        return computed(lambda w, u, v: w / u.dot(self.reshape_weight_to_matrix(w).mv(v)), weight, u, v)
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))

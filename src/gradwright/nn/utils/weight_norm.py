@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.utils.hooked import undone
+from gradwright.nn.utils.hooked import computed, undone
 from gradwright.nn.utils.parametrizations import _norm_except
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
@@ -21,7 +21,7 @@ class WeightNorm:
     def compute_weight(self, module: Module) -> Any:
         """The weight of its length and direction."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
-        return v * (g / _norm_except(v, self.dim))
+        return computed(lambda g, v: v * (g / _norm_except(v, self.dim)), g, v)
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
@@ -35,16 +35,21 @@ class WeightNorm:
         module.register_parameter(f"{name}_v", Parameter(weight.detach()))
         setattr(module, name, fn.compute_weight(module))
         module.register_forward_pre_hook(fn)
+        module.register_load_state_dict_post_hook(fn)
         return fn
 
     def remove(self, module: Module) -> None:
         """Make the weight one parameter again."""
         weight = self.compute_weight(module)
+        hooks = module._hooked().load
+        for key in [key for key, hook in hooks.items() if hook is self]:
+            del hooks[key]
         delattr(module, self.name)
         del module._parameters[f"{self.name}_g"], module._parameters[f"{self.name}_v"]
         setattr(module, self.name, Parameter(weight.detach()))
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs_or_keys: Any) -> None:
+        """Compute it, before a call or after a load."""
         setattr(module, self.name, self.compute_weight(module))
 
 
