@@ -23,7 +23,7 @@ from gradwright.engine.saved_hooks import raw
 from gradwright.engine.strict import warn
 from gradwright.engine.version import noted
 from gradwright.function.contract.function_ctx import FunctionCtx, deprecated, tensors_alone
-from gradwright.function.contract.signature import check_returned, parameters, root
+from gradwright.function.contract.signature import check_returned, dense, parameters, root
 from gradwright.function.watched import in_motion
 from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
 from gradwright.function.watched.in_backward import Guard
@@ -362,9 +362,7 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
         elif node._needs[i]:
             if r is not None:
                 if not isinstance(r, TensorBase):
-                    raise RuntimeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}, "
-                                       f"of {node._argument(i)!r}; backward is at {node._written('backward')}: "
-                                       "return a tensor, such as gradwright.as_tensor() makes of it")  # fmt: skip
+                    r = dense(r, f"as gradient at index {i}, of {node._argument(i)!r}", "backward", node)
                 if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
                     r = _fitted(node, i, r, *meta)
             elif routing.get() is None or node._asked()[i]:

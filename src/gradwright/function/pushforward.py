@@ -8,11 +8,11 @@ from typing import Any
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.cpython.at_once import having
-from gradwright.base.errors import kind, size
+from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.function.contract.containers import TENSOR, Tree, answers, put_together, shaped, take_apart
-from gradwright.function.contract.signature import run_forward
+from gradwright.function.contract.signature import dense, run_forward
 from gradwright.function.ctx import pushing
 from gradwright.function.of_containers import flat
 
@@ -112,7 +112,7 @@ def _checked(ctx: Any, result: Any, moved: Any) -> list[Any]:
         if t is None:
             continue
         if not isinstance(t, TensorBase):
-            raise RuntimeError(f"{type(ctx).__name__}: expected Variable or None (got {kind(t)}) for grad output {k}.")
+            found[k] = t = dense(t, f"for grad output {k}", "jvp", ctx)
         if dtypes.of(out.array.dtype).category < dtypes.FLOAT or any(out is flat for flat in ctx._flat):
             raise RuntimeError(
                 f"Function's jvp returned a gradient at position {k}, but the corresponding forward output is not a "

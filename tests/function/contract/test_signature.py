@@ -157,3 +157,69 @@ def test_whether_there_is_a_return_is_read_off_the_statements_once(monkeypatch, 
     assert lacks_return(fn) is due
     monkeypatch.setattr(inspect, "getsource", None)
     assert lacks_return(fn) is due
+
+
+# ---- sparse results ----------------------------------------------------------------------------------------
+
+
+SPARSE = {
+    "coo": lambda i, g, shape: gw.sparse_coo_tensor(i[None], g, shape),
+    "coalesced": lambda i, g, shape: gw.sparse_coo_tensor(i[None], g, shape).coalesce(),
+    "of entries": lambda i, g, shape: gw.zeros(shape, dtype=g.dtype).index_add(0, i, g).to_sparse(),
+    "csr": lambda i, g, shape: gw.zeros(shape, dtype=g.dtype).index_add(0, i, g).to_sparse_csr(),
+}
+
+
+def _picked(make):
+    class Pick(gw.autograd.Function):
+        @staticmethod
+        def forward(w, i):
+            return w[i] * w[i]
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            w, i = inputs
+            ctx.save_for_backward(w, i)
+            ctx.save_for_forward(w, i)
+
+        @staticmethod
+        def backward(ctx, g):
+            w, i = ctx.saved_tensors
+            return make(i, 2 * g * w[i], w.shape), None
+
+        @staticmethod
+        def jvp(ctx, moved, _):
+            w, i = ctx.saved_tensors
+            return (2 * w[i] * moved[i]).to_sparse()
+
+    return Pick.apply
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_gradients_are_taken_for_the_dense_ones_that_they_are(name):
+    pick, i = _picked(SPARSE[name]), gw.tensor([0, 2, 0])
+    w = gw.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=gw.float64, requires_grad=True)
+    weights = gw.arange(1.0, 7.0, dtype=gw.float64).reshape(3, 2)
+    for of in (lambda w: w, lambda w: w * 3, lambda w: w.view(6).view(3, 2), lambda w: w.t().contiguous().t()):
+        want = gw.autograd.grad((weights * of(w)[i] ** 2).sum(), w, create_graph=True)
+        got = gw.autograd.grad((weights * pick(of(w), i)).sum(), w, create_graph=True)
+        assert gw.allclose(want[0], got[0])
+        if name in ("coo", "coalesced"):
+            second = [gw.autograd.grad((g * g).sum(), w)[0] for g in (want[0], got[0])]
+            assert gw.allclose(*second)
+    p = gw.nn.Parameter(w.detach())
+    for _ in range(2):
+        pick(p, i).sum().backward()
+    gw.nn.utils.clip_grad_norm_(p, 1.0)
+    gw.optim.SparseAdam([p]).step()
+    assert p[1].tolist() == [3, 4]
+    _, moved = gw.func.jvp(lambda w: pick(w, i), (w.detach(),), (gw.ones_like(w),))
+    assert gw.allclose(moved, 2 * w[i])
+
+
+@pytest.mark.parametrize("name", ["coo", "csr"])
+def test_a_sparse_gradient_of_another_shape_is_refused_as_a_dense_one(name):
+    pick = _picked(lambda i, g, shape: SPARSE[name](i, g, (4, 2)))
+    w = gw.ones(3, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - got \[4, 2\] but expected .* \[3, 2\]"):
+        pick(w, gw.tensor([0, 2])).sum().backward()

@@ -11,6 +11,8 @@ from types import CodeType
 from typing import Any
 
 from gradwright.base.cpython.bytecode import returned
+from gradwright.base.errors import kind
+from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import is_own
 from gradwright.engine.strict import warn
 
@@ -168,6 +170,16 @@ def check_returned(node: Any, result: tuple[Any, ...]) -> None:
         warn(f"{node._function.__name__}: backward returned nothing: there is no return in it, so no gradient reaches "
              f"the inputs.\n  backward is at {node._written('backward')}\n"
              "Return one gradient for each input of forward.")  # fmt: skip
+
+
+def dense(returned: Any, place: str, method: str, node: Any) -> Any:
+    """The tensor that a sparse one which a method of a Function has returned stands for; RuntimeError if it is none."""
+    found = returned.to_dense() if hasattr(returned, "to_dense") else returned
+    if not isinstance(found, TensorBase):
+        raise RuntimeError(f"{type(node).__name__}: expected Variable or None (got {kind(returned)}) {place}; {method} "
+                           f"is at {node._written(method)}: return a tensor, such as gradwright.as_tensor() makes of "
+                           "it")  # fmt: skip
+    return found
 
 
 def lacks_return(fn: Any) -> bool:
