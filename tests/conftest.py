@@ -14,6 +14,7 @@ import shutil
 import signal
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -169,6 +170,15 @@ def compiler() -> None:
         check_compiler()
     except RuntimeError as e:
         missing(str(e).partition("\n")[0])
+
+
+@pytest.fixture(scope="session")
+def our_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as it is published, built once for all who look into it or install it."""
+    builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling is not installed: no wheel built")
+    root, folder = Path(__file__).resolve().parents[1], tmp_path_factory.mktemp("wheel")
+    (wheel,) = builder.WheelBuilder(str(root)).build(directory=str(folder), versions=["standard"])
+    return Path(wheel)
 
 
 @pytest.fixture

@@ -32,24 +32,28 @@ rank, size = gd.get_rank(), gd.get_world_size()
 what, file = sys.argv[1:3]
 mesh = gd.mesh()
 
+def trained(name, layers):
+    net = gd.replicate(gw.nn.Sequential(*layers).to(gw.float64))
+    data = gw.utils.data.TensorDataset(gw.randn(40, 4, dtype=gw.float64), gw.randn(40, 2, dtype=gw.float64))
+    batches = gw.utils.data.BatchSampler(gw.utils.data.RandomSampler(data), 8, drop_last=True)
+    optimizer = gw.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for part in gw.utils.data.DataLoader(data, batch_sampler=gd.PartSampler(batches)):
+        x, y = gd.shard(tuple(part), "batch", local=True)
+        optimizer.zero_grad()
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+    gd.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "x": x}, f"{file}.{name}")
+    np.testing.assert_array_equal(gw.load(f"{file}.{name}")["x"].numpy(), gd.gather(x).cpu().numpy())
+    print(name, "loss", repr(loss.item()), flush=True)
+    return x
+
 gw.manual_seed(0)
-mlp = gw.nn.Linear(4, 8), gw.nn.Dropout(0.2), gw.nn.Tanh(), gw.nn.Linear(8, 2)
-convnet = (gw.nn.Unflatten(1, (1, 2, 2)), gw.nn.Conv2d(1, 3, 2, padding=1), gw.nn.BatchNorm2d(3), gw.nn.ReLU(),
-           gw.nn.Flatten(), gw.nn.Linear(27, 2))  # fmt: skip
-net = gw.nn.Sequential(*(convnet if what == "convnet" else mlp)).to(gw.float64)
-gd.replicate(net)
-data = gw.utils.data.TensorDataset(gw.randn(40, 4, dtype=gw.float64), gw.randn(40, 2, dtype=gw.float64))
-batches = gw.utils.data.BatchSampler(gw.utils.data.RandomSampler(data), 8, drop_last=True)
-optimizer = gw.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-for part in gw.utils.data.DataLoader(data, batch_sampler=gd.PartSampler(batches)):
-    x, y = gd.shard(tuple(part), "batch", local=True)
-    optimizer.zero_grad()
-    loss = ((net(x) - y) ** 2).mean()
-    loss.backward()
-    optimizer.step()
-gd.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "x": x}, file)
-np.testing.assert_array_equal(gw.load(file)["x"].numpy(), gd.gather(x).cpu().numpy())
-print("loss", repr(loss.item()), flush=True)
+if what == "both":
+    trained("convnet", (gw.nn.Unflatten(1, (1, 2, 2)), gw.nn.Conv2d(1, 3, 2, padding=1), gw.nn.BatchNorm2d(3),
+                        gw.nn.ReLU(), gw.nn.Flatten(), gw.nn.Linear(27, 2)))  # fmt: skip
+gw.manual_seed(0)
+x = trained("mlp", (gw.nn.Linear(4, 8), gw.nn.Dropout(0.2), gw.nn.Tanh(), gw.nn.Linear(8, 2)))
 
 if what == "killed":
     if rank == size - 1:
@@ -72,7 +76,7 @@ if what == "bad":
         raise KeyError("mine")
     gd.barrier()
 """
-"""It trains, saves, and then does what its argument names."""
+"""It trains one network or both, saves, and then does what its argument names."""
 
 
 def launched(n: int, what: str, file: Path, heartbeat: int = 4, text: str = PROGRAM) -> Any:
@@ -112,65 +116,48 @@ def test_processes_may_end_at_different_times(what: str, tmp_path: Path) -> None
     assert done.stdout + done.stderr == ""
 
 
-def by_one(what: str, file: Path) -> Any:
-    """What the program gives as one process."""
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where one process has saved what its training made of the networks: an MLP, and a convnet with batch norm."""
     pytest.importorskip("jax")
-    done = subprocess.run([sys.executable, "-c", PROGRAM, what, str(file)], capture_output=True, text=True,
+    file = tmp_path_factory.mktemp("alone") / "state"
+    done = subprocess.run([sys.executable, "-c", PROGRAM, "both", str(file)], capture_output=True, text=True,
                           timeout=100, env={**os.environ, "XLA_FLAGS": ""})  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return gw.load(file)
+    return file
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What an MLP is after its training by one process."""
-    return by_one("nothing", tmp_path_factory.mktemp("alone") / "state.safetensors")
-
-
-@pytest.fixture(scope="module")
-def alone_convnet(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What a convnet with batch norm is, likewise."""
-    return by_one("convnet", tmp_path_factory.mktemp("alone") / "state.safetensors")
-
-
-def same(file: Path, want: Any) -> None:
-    got = gw.load(file)
+def same(file: Path, alone: Path, network: str) -> None:
+    got, want = (gw.load(f"{saved}.{network}") for saved in (file, alone))
     for name, t in want["net"].items():
         np.testing.assert_allclose(got["net"][name].numpy(), t.numpy(), rtol=1e-12, atol=1e-12)
     assert got["optimizer"]["state"].keys() == want["optimizer"]["state"].keys()
+    assert ("2.running_var" in got["net"]) == (network == "convnet")
 
 
 @pytest.mark.parametrize("n", [2, 4])
-def test_several_processes_have_the_numbers_of_one(n: int, alone: Any, tmp_path: Path) -> None:
-    file = tmp_path / "state.safetensors"
-    done = launched(n, "nothing", file, heartbeat=20)
+def test_several_processes_have_the_numbers_of_one(n: int, alone: Path, tmp_path: Path) -> None:
+    done = launched(n, "both", tmp_path / "state", heartbeat=20)
     assert done.returncode == 0, done.stderr
-    assert sorted(re.findall(r"^\[(\d)\] loss", done.stdout, re.MULTILINE)) == [str(k) for k in range(n)]
-    assert len(set(re.findall(r"loss (.*)", done.stdout))) == 1
-    same(file, alone)
+    for network in ("mlp", "convnet"):
+        said = re.findall(rf"^\[(\d)\] {network} loss (.*)", done.stdout, re.MULTILINE)
+        assert sorted(rank for rank, _ in said) == [str(k) for k in range(n)]
+        assert len({loss for _, loss in said}) == 1
+        same(tmp_path / "state", alone, network)
 
 
-@pytest.mark.parametrize("n", [2, 4])
-def test_several_processes_have_the_numbers_of_one_for_a_convnet(n: int, alone_convnet: Any, tmp_path: Path) -> None:
-    file = tmp_path / "state.safetensors"
-    done = launched(n, "convnet", file, heartbeat=20)
-    assert done.returncode == 0, done.stderr
-    assert "2.running_var" in alone_convnet["net"]
-    same(file, alone_convnet)
-
-
-def test_a_process_that_is_killed(alone: Any, tmp_path: Path) -> None:
-    file, start = tmp_path / "state.safetensors", time.monotonic()
+def test_a_process_that_is_killed(alone: Path, tmp_path: Path) -> None:
+    file, start = tmp_path / "state", time.monotonic()
     done = launched(2, "killed", file)
     assert time.monotonic() - start < 60
     assert done.returncode == 128 + 9
     assert re.search(r"process 1 of 2 \(pid \d+\) was ended by SIGKILL; ending the other 1", done.stderr)
-    same(file, alone)
+    same(file, alone, "mlp")
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     pytest.importorskip("jax")
-    done = launched(2, "bad", tmp_path / "state.safetensors", heartbeat=20)
+    done = launched(2, "bad", tmp_path / "state", heartbeat=20)
     assert done.returncode == 1, done.stderr
     for text in (
         r"of shape \(8, 4\) on batch=2 are asked for, and process 0 has a part of them only\. gradwright",
