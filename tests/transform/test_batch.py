@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright import vmap
+from gradwright import func, vmap
+from gradwright.errors import GradientWarning
 
 LINE = r"test_batch\.py:\d+"
 
@@ -178,3 +179,94 @@ def test_backward_to_a_leaf_from_outside_is_refused(x):
     assert vmap(of_one)(x).tolist() == (2 * x).tolist()
     vmap(lambda x: (x * p).sum())(x).sum().backward()
     assert p.grad.tolist() == x.sum(0).tolist()
+
+
+P = gw.tensor([[1.0, 2.0, 0.5, 0.0], [0.0, 3.0, 1.0, 1.0], [5.0, 0.1, 0.2, 0.3]])
+DRAWS = {
+    "binomial": lambda p: gw.binomial(p * 0 + 10, p / 6),
+    "binomial of one number of tries": lambda p: gw.binomial(gw.full((4,), 10.0), p / 6),
+    "multinomial": lambda p: gw.multinomial(p, 2),
+    "multinomial with replacement": lambda p: gw.multinomial(p, 5, replacement=True),
+    "multinomial of rows": lambda p: gw.multinomial(gw.stack([p, p + 1]), 3),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("in_dims", [0, 1])
+def test_numbers_drawn_by_others_in_each_example_are_those_of_a_loop(name, in_dims):
+    draw = DRAWS[name]
+    gw.manual_seed(3)
+    rows = gw.stack([draw(p) for p in P])
+    gw.manual_seed(3)
+    given = P if in_dims == 0 else P.T.contiguous()
+    assert gw.vmap(draw, in_dims, randomness="different")(given).tolist() == rows.tolist()
+    if "binomial" in name:  # which takes other numbers of random bits for other probabilities
+        return
+    gw.manual_seed(3)
+    one = draw(P[0])
+    gw.manual_seed(3)
+    assert gw.vmap(draw, in_dims, randomness="same")(given)[0].tolist() == one.tolist()
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_mask_may_be_filled_with_another_number_in_each_example(inplace):
+    def fill(x, m, v):
+        return x.clone().masked_fill_(m, v) if inplace else x.masked_fill(m, v)
+
+    x, m, v = gw.zeros(3, 4), P > 0.6, gw.tensor([1.0, 2.0, 3.0])
+    rows = gw.stack([fill(*given) for given in zip(x, m, v, strict=True)])
+    assert gw.vmap(fill)(x, m, v).equal(rows)
+    assert gw.vmap(fill, (0, None, 0))(x, m[0], v).equal(gw.stack([fill(x[0], m[0], k) for k in v]))
+    whole = gw.zeros(3, 4, dtype=gw.uint8)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        gw.vmap(fill)(whole, m, gw.tensor([1.0, 300.0, 3.0]))
+
+
+EMPTY = {
+    "vmap": lambda f: f,
+    "grad": func.grad,
+    "hessian": func.hessian,
+    "jacrev": func.jacrev,
+    "jacfwd": func.jacfwd,
+    "jvp": lambda f: lambda x: func.jvp(f, (x,), (x,))[1],
+    "value": lambda f: lambda x: func.grad_and_value(f)(x)[1],
+}
+
+
+@pytest.mark.parametrize("transform", EMPTY)
+@pytest.mark.parametrize("f", [
+    lambda x: (x**2).sum(), lambda x: x.norm(), lambda x: x.max(), lambda x: x[0] * x[1], lambda x: x.sort()[0][0],
+    lambda x: x.cumsum(0).prod(), lambda x: x.softmax(0)[1],
+])  # fmt: skip
+def test_over_no_examples_the_shapes_are_those_of_some(transform, f):
+    mapped = gw.vmap(EMPTY[transform](f))
+    assert mapped(gw.zeros(0, 3)).shape == (0, *mapped(gw.rand(2, 3)).shape[1:])
+
+
+def test_a_side_that_is_not_selected_may_be_singular_in_some_example():
+    f = func.grad(lambda t: gw.where(t > 0, t.sqrt(), t * 0))
+    with pytest.warns(GradientWarning, match="where"):
+        found = gw.vmap(f)(gw.tensor([1.0, 0.0, 4.0]))
+    assert found[[0, 2]].tolist() == [0.5, 0.25]
+    assert found[1].isnan()
+
+
+BITS = {
+    "as wide": (gw.int32, np.int32),
+    "wider": (gw.float64, np.float64),
+    "narrower": (gw.int16, np.int16),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_bits_are_read_as_another_dtype_in_transforms(name):
+    d, plain = BITS[name]
+    x = gw.arange(16.0).reshape(2, 2, 4)
+    bits = gw.from_numpy(x.numpy().view(plain))
+    assert gw.vmap(lambda r: r.view(d))(x).equal(bits)
+    assert gw.vmap(gw.vmap(lambda r: r.view(d)))(x).equal(bits)
+    value, tangent = func.jvp(lambda r: r.view(d).view(gw.float32) * r, (x,), (gw.ones_like(x),))
+    assert value.equal(x * x)
+    assert tangent.equal(x)  # none goes through bits
+    assert func.vmap(func.jacfwd(lambda r: (r.view(d).view(gw.float32) * r).sum()))(x).equal(x)
+    assert func.grad(lambda r: (r.view(d).view(gw.float32) * r).sum())(x).equal(x)

@@ -190,7 +190,7 @@ def layout(t: Any) -> Any:
     array = t.array
     if isinstance(array, LevelArray):
         plain = array.plain
-        if plain.__class__ is not np.ndarray or not array.size:
+        if plain.__class__ is not np.ndarray or not plain.size:
             return np.empty(array.shape, dtypes.of(array.dtype).dtype)
         one = plain[(0,) * (plain.ndim - array.ndim)]  # of a batch, an example, in memory of its own
         ends = [(n - 1) * s for n, s in zip(one.shape, one.strides, strict=True)]

@@ -16,7 +16,7 @@ import numpy as np
 from gradwright import backends
 from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
-from gradwright.engine.levels import LevelArray
+from gradwright.engine.levels import LevelArray, below
 from gradwright.engine.strict import warn
 
 
@@ -43,7 +43,7 @@ def tell(outputs: Sequence[Any], roots: Sequence[tuple[Any, Any]]) -> None:
     """Warn of NaN that was found, if the ``outputs`` that the pass began at are finite, and so are their cotangents."""
     array, unselected.found = unselected.found, None
     values = [t.array for t in outputs if isinstance(t, TensorBase)] + [getattr(g, "array", g) for _, g in roots]
-    for value in values:
+    for value in map(below, values):  # of a batch, all examples
         space = backends.namespace(value)
         if not space.all(space.isfinite(value)):
             return

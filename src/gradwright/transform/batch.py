@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 from weakref import ref
 
@@ -40,9 +41,8 @@ class Batch(LevelArray):
     def __init__(self, level: Batches, tensor: Any) -> None:
         self.level, self.began, self.tensor = level, level.began, tensor
         array = tensor.array
-        self.shape, self.dtype, self.ndim, self.size = array.shape[1:], array.dtype, array.ndim - 1, array.size
-        if array.shape[0]:
-            self.size //= array.shape[0]
+        self.shape, self.dtype, self.ndim = array.shape[1:], array.dtype, array.ndim - 1
+        self.size = array.size // array.shape[0] if array.shape[0] else prod(self.shape)
 
     def settled(self) -> Any:
         """Raise RuntimeError: a batch has no numbers that are those of one tensor, and means nothing after its vmap."""

@@ -6,11 +6,12 @@ import builtins
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from gradwright.backends import to_host
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
 from gradwright.engine.apply import apply, apply_one, unary
 from gradwright.engine.base import TensorBase
-from gradwright.engine.levels import followed
+from gradwright.engine.levels import LevelArray, below, followed
 from gradwright.engine.numbers import number
 from gradwright.face.functions.forms import alike, counting, floating, function, logical, operator
 from gradwright.face.reading.common import beside
@@ -318,7 +319,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     elif tensor_arg("masked_fill", value, "value", 3).array.ndim:
         raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got {value.array.ndim} dims")
     elif not followed(value):
-        number_as("masked_fill", value.item(), x.array.dtype)
+        many = isinstance(value.array, LevelArray)  # another one in each example
+        for v in to_host(below(value.array)).reshape(-1).tolist() if many else [value.item()]:
+            number_as("masked_fill", v, x.array.dtype)
     return apply(_masked, (mask, to_dtype(value, x.array.dtype), x), {})
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from gradwright.base import dtypes
 from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply_one, direct
+from gradwright.engine.levels import LevelArray, below
 from gradwright.engine.memory import same, writable
 from gradwright.engine.view import alias_of, rearrange
 from gradwright.face.functions.complex import conj
@@ -108,12 +109,17 @@ def _reinterpreted(x: Any, d: dtypes.dtype) -> Any:
         if array.shape[-1] * have.itemsize % d.itemsize:
             ratio = d.itemsize // have.itemsize
             raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {change}, but got {array.shape[-1]}")
-        if array.strides[-1] != have.itemsize:
-            step = array.strides[-1] // have.itemsize
+        if below(array).strides[-1] != have.itemsize:
+            step = below(array).strides[-1] // have.itemsize
             raise RuntimeError(f"self.stride(-1) must be 1 {change}, but got {step}")
-    out = alias_of(x)
-    out.array = array.view(d.dtype)
-    return out
+    return _as_bits(alias_of(x), d)
+
+
+def _as_bits(x: Any, d: dtypes.dtype) -> Any:
+    """``x``, which has no history, with its memory, or that of its batch, read as another dtype."""
+    a = x.array
+    x.array = a.of(lambda part: _as_bits(alias_of(part), d)) if isinstance(a, LevelArray) else a.view(d.dtype)
+    return x
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 from gradwright.backends import is_array, library, namespace, to_host
 from gradwright.backends.devices import chosen, device_of
 from gradwright.base import dtypes
-from gradwright.engine.base import TensorBase
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, below, followed
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.numbers import number
@@ -127,7 +127,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
                            f"{p.dtype}")  # fmt: skip
     n, p = n.broadcast_to(np.broadcast_shapes(n.shape, p.shape)), p.broadcast_to(np.broadcast_shapes(n.shape, p.shape))
     tries, chance = _host(n.array), _host(p.array)
-    if not ((tries >= 0) & (tries % 1 == 0) & (chance >= 0) & (chance <= 1)).all():
+    counts, chances = below(tries), below(chance)  # in all examples
+    if not (((counts >= 0) & (counts % 1 == 0)).all() and ((chances >= 0) & (chances <= 1)).all()):
         raise RuntimeError("binomial(): expected counts that are whole and not negative, and probabilities from 0 to 1")
     return _drawn("binomial", _beside(p, source_of(generator).binomial(tries.astype(np.int64), chance)), p)
 
@@ -159,23 +160,25 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {x.dtype}")
     if x.array.ndim not in (1, 2):
         raise RuntimeError("multinomial(): prob_dist must be 1 or 2 dim")
-    rows = np.atleast_2d(to_host(x.array)).astype(np.float64)
-    n = rows.shape[1]
+    n = x.array.shape[-1]
     if num_samples <= 0 or (not replacement and num_samples > n):
         raise RuntimeError(f"multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement, "
                            f"or none: got num_samples={num_samples} of {n}")  # fmt: skip
+    w: Any = wrap(x.array.values() if isinstance(x.array, LevelArray) else to_host(x.array)).double().reshape(-1, n)
+    rows = to_host(below(w.array))
     if not np.isfinite(rows).all() or (rows < 0).any():
         raise RuntimeError("multinomial(): probability tensor contains either `inf`, `nan` or element < 0")
-    if (rows.sum(1) <= 0).any() or (not replacement and ((rows > 0).sum(1) < num_samples).any()):
+    if (rows.sum(-1) <= 0).any() or (not replacement and ((rows > 0).sum(-1) < num_samples).any()):
         raise RuntimeError("multinomial(): invalid multinomial distribution (too few nonzero probabilities)")
+    source, many = source_of(generator), w.array.shape[0]
     if replacement:
-        ends = np.cumsum(rows, 1)
-        draws = source_of(generator).random((len(rows), num_samples)) * ends[:, -1:]
+        ends = w.cumsum(1)
+        draws = wrap(drawn_array(source.random((many, num_samples)))) * ends[:, -1:]
         drawn = (draws[:, :, None] >= ends[:, None, :]).sum(-1)
     else:  # the largest of log w + Gumbel noise come as if drawn one after the other
-        keys = np.log(np.where(rows > 0, rows, 1)) + source_of(generator).gumbel(0.0, 1.0, rows.shape)
-        drawn = np.argsort(np.where(rows > 0, -keys, np.inf), 1)[:, :num_samples]
-    return finish(drawn.reshape(*x.array.shape[:-1], num_samples), dtypes.int64, device_of(x.array), False)
+        keys = w.log() + wrap(drawn_array(source.gumbel(0.0, 1.0, (many, n))))  # -inf where w is 0
+        drawn = keys.argsort(1, descending=True)[:, :num_samples]
+    return finish(drawn.reshape(*x.array.shape[:-1], num_samples).array, dtypes.int64, device_of(x.array), False)
 
 
 def _beside(x: Any, values: Any) -> Any:
