@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.backends import namespace
+from gradwright.base.changes import declares
 from gradwright.base.dtypes import Size
 from gradwright.base.errors import kind
 from gradwright.distributions.constraint_registry import transform_to
@@ -49,6 +50,7 @@ class Distribution:
         if value not in (True, False):
             raise ValueError(f"set_default_validate_args expects True or False, but got {value!r}")
         Distribution._validate_args = value
+        declares()
 
     def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (),
                  validate_args: bool | None = None) -> None:  # fmt: skip

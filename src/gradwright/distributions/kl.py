@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from gradwright.base.changes import declares
 from gradwright.distributions.composed import Independent, TransformedDistribution
 from gradwright.distributions.continuous import Cauchy, Gumbel, HalfNormal, Laplace, Normal, Uniform
 from gradwright.distributions.discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
@@ -57,6 +58,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
     def enter(formula: _Formula) -> _Formula:
         _KL_REGISTRY[type_p, type_q] = formula
         _KL_MEMOIZE.clear()
+        declares()
         return formula
 
     return enter

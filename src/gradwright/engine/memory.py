@@ -185,6 +185,13 @@ def overlaps(t: Any) -> bool:
     return overlapping(array.shape, [step // array.itemsize for step in array.strides])
 
 
+def lying_as(array: Any) -> Any:
+    """Another array that lies in memory of its own as this one does, gaps and all. Not one without entries."""
+    ends = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+    return np.ndarray(array.shape, array.dtype, bytearray(high - low + array.itemsize), -low, array.strides)
+
+
 def layout(t: Any) -> Any:
     """A NumPy array that lies in its memory as ``t`` does: its array, or a stand-in."""
     array = t.array
@@ -193,9 +200,7 @@ def layout(t: Any) -> Any:
         if plain.__class__ is not np.ndarray or not plain.size:
             return np.empty(array.shape, dtypes.of(array.dtype).dtype)
         one = plain[(0,) * (plain.ndim - array.ndim)]  # of a batch, an example, in memory of its own
-        ends = [(n - 1) * s for n, s in zip(one.shape, one.strides, strict=True)]
-        low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
-        return np.ndarray(one.shape, one.dtype, bytearray(high - low + one.itemsize), -low, one.strides)
+        return lying_as(one)
     if not is_immutable(array):
         return array
     found = getattr(t, "_part", None)

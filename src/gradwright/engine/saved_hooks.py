@@ -9,7 +9,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from gradwright.backends.quiet import as_user
 from gradwright.base import dtypes
+from gradwright.base.changes import switch
 from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
@@ -24,7 +24,7 @@ from gradwright.engine.mode import inside, now, recording, resumed
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.watch import Watch
 
-_disabled: ContextVar[str | None] = ContextVar("why saved-tensor hooks are disabled", default=None)
+_disabled = switch("why saved-tensor hooks are disabled", None)
 
 
 class Entry:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
+from gradwright.base.changes import switch
 from gradwright.base.errors import GradientWarning, StrictError
 from gradwright.base.upward import slots
 from gradwright.engine import source_line
 
-_strict: ContextVar[bool] = ContextVar("strict", default=False)
+_strict = switch("strict", False)
 
 
 class strict:

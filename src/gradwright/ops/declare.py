@@ -35,6 +35,7 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.backends.quiet import quietly, unheard
+from gradwright.base.changes import declares
 from gradwright.base.cpython.forks import cached_property
 from gradwright.base.cpython.unnamed import calls_ufuncs
 
@@ -69,8 +70,7 @@ class Sample:
     """One call with which an operation is checked: its arrays and its static arguments."""
 
     def __init__(self, *arrays: A, **static: Any) -> None:
-        self.arrays = arrays
-        self.static = static
+        self.arrays, self.static = arrays, static
 
     def __repr__(self) -> str:
         parts = [f"{a.shape}" for a in self.arrays] + [f"{k}={v!r}" for k, v in self.static.items()]
@@ -92,6 +92,7 @@ def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Map
     Raises TypeError if a name is no input, or a derivative asks for what cannot be saved.
     """
     found = {}
+    declares()
     for name, fn in rules.items():
         names = tuple(inspect.signature(fn).parameters)[2:]
         if name not in inputs:
@@ -206,8 +207,7 @@ class Op:
         for array in arrays:
             if hasattr(array, "_apply"):
                 return array._apply(self, arrays, self.defaults | static)
-        formula = self.unheard if self.is_quick else self.forward
-        return formula(backends.namespace(arrays[0]), *arrays, **static)
+        return (self.unheard if self.is_quick else self.forward)(backends.namespace(arrays[0]), *arrays, **static)
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.inputs)})>"

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradwright.backends.devices import CPU
 from gradwright.base.absent import Absent
+from gradwright.base.changes import declares
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import is_grad_enabled
@@ -200,6 +201,7 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str]
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
         written = mutates_args if isinstance(mutates_args, str) else tuple(mutates_args)
+        declares()
         found = known[name] = CustomOpDef(name, function, written)
         return found
 

@@ -25,6 +25,7 @@ from gradwright.compilation.trace.units import (
     Setting,
     State,
     Unit,
+    copied,
     met,
     of_one_memory,
     place,
@@ -264,7 +265,8 @@ class Trace(Follows):
     def unguarded(self, guards: Sequence[Guard]) -> list[Guard]:
         """Those that are not about numbers that are read at every call."""
         settings = {(at, key) for at, key, _ in self.settings}
-        return [guard for guard in guards if (id(guard.container), guard.key) not in settings]
+        return [guard for guard in guards
+                if not guard.in_passing or (id(guard.container), guard.key) not in settings]
 
     # -- memory --
 
@@ -341,7 +343,7 @@ class Trace(Follows):
     def _start(self, t: Any, array: Any) -> Any:
         """What a tensor holds as an input of the program; a constant if it was made in the run."""
         if type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], ExportedVersion)):
-            return self.notes.input(array.copy(order="K") if isinstance(array, np.ndarray) else array)
+            return self.notes.input(copied(array) if isinstance(array, np.ndarray) else array)
         return self.notes.traced(self.notes.constant(array))
 
     def _unit(self, t: Any, array: Any) -> Unit:

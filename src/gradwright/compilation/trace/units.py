@@ -12,7 +12,7 @@ from gradwright.backends.numpy import NUMPY
 from gradwright.compilation.trace.traced import Traced, Untraceable
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import LevelArray
-from gradwright.engine.memory import root, whole
+from gradwright.engine.memory import lying_as, root, whole
 from gradwright.engine.node import AccumulateGrad
 
 
@@ -32,6 +32,16 @@ def hooks_of(node: Any) -> tuple[Any, ...]:
         return ()
     kinds = hooks.tensor, hooks.pre, hooks.post, hooks.accumulated
     return tuple(f for kind in kinds for f in kind.values()) + tuple(map(id, hooks.retained))
+
+
+def copied(array: Any) -> Any:
+    """A copy of an array of NumPy's that lies in memory as it does: code may ask for its strides."""
+    copy = array.copy(order="K")
+    if copy.strides == array.strides or not array.size:
+        return copy
+    copy = lying_as(array)
+    copy[...] = array
+    return copy
 
 
 def outside(leaf: tuple[str, Any], leaves: Sequence[Any]) -> Any:

@@ -9,6 +9,7 @@ import types
 import weakref
 from abc import ABCMeta, get_cache_token
 from collections import deque
+from contextlib import nullcontext
 from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args
@@ -16,20 +17,13 @@ from typing import Any, get_args
 import numpy as np
 
 from gradwright.compilation.watch import libraries
+from gradwright.compilation.watch.contents import has_own_ways, is_iterator, is_view, lookup
 from gradwright.compilation.watch.effects import UNSEEN, Effects, is_plain
 from gradwright.compilation.watch.guards import ATTRIBUTE, CALLED, DERIVED, GOT, MISSING, UNSET_CELL, Way, is_atom
 from gradwright.compilation.watch.libraries import NUMPY, OBSERVED, OWN, STANDARD, is_library, root, whose
-from gradwright.compilation.watch.reads import (
-    PENDING,
-    UNKNOWN,
-    Reads,
-    Unknown,
-    has_own_ways,
-    is_iterator,
-    lookup,
-    missing_makes,
-)
+from gradwright.compilation.watch.reads import PENDING, UNKNOWN, Reads, Unknown, missing_makes
 from gradwright.engine.base import TensorBase
+from gradwright.function.contract.reached import is_closed
 
 _PARTIAL: Any = functools.partial
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
@@ -110,9 +104,7 @@ class Calls:
         """The parts of a partial from outside are from outside."""
         if self.reads.is_outside(callee):
             for name in ("func", "args"):
-                value = getattr(callee, name)
-                if not is_atom(value):
-                    self.reads.register_attribute(callee, name, value)
+                self.reads.note_attribute(callee, name, getattr(callee, name))
             self.reads.register_attribute(callee, "keywords", callee.keywords)
             self.reads.content(callee.args)
             self.reads.content(callee.keywords)
@@ -204,8 +196,11 @@ class Calls:
         elif not written and not callee.__flags__ & (1 << 9):
             self.refuse(f"`{callee.__qualname__}` is a class of compiled code: {UNSEEN}")
         if not written or package in ("gradwright", "numpy") or package in sys.stdlib_module_names:
-            for value in (*args, *kwargs.values()):
-                self.effects.read(value)
+            with self.reads.in_passing() if callee in libraries.ITERATE else nullcontext():
+                for value in (*args, *kwargs.values()):
+                    self.given(value)
+        if callee is str and args:
+            self.effects.text(args[0])
         if callee in (map, filter) or callee.__module__ == "itertools":
             self.given_callables(args)
         known = not any(isinstance(value, Unknown) for value in args) and not kwargs
@@ -233,8 +228,11 @@ class Calls:
             return Result(self.noted(value, GOT, found))
         if name == "__getattribute__" and args and isinstance(args[0], str):
             return Result(self.reads.attribute(value, args[0]), any=True)
+        whole = name in libraries.READ_WHOLE
         for one in (*args, *kwargs.values()):
-            self.effects.read(one)
+            self.effects.read(one, whole)
+        if whole:
+            self.effects.read(value, whole)
         if isinstance(value, (TensorBase, *libraries.IMMUTABLE)):
             if isinstance(value, tuple):
                 self.effects.read(value)
@@ -320,7 +318,17 @@ class Calls:
             self.refuse(f"an array is written to a file (`{name}`).")
         elif name in libraries.ARRAY_CHANGES:
             self.effects.changes(value, f"`{name}`")
+        if value.dtype.hasobject:
+            self.effects.read(value, whole=True)
         self.numpy("", "", args, kwargs)
+
+    def given(self, value: Any) -> None:
+        """A value is taken by code in C, which calls what Python code it has."""
+        self.effects.read(value)
+        if callable(value) or is_iterator(value) or is_view(value) or libraries.is_handle(value, ours=False):
+            return
+        if is_closed(type(value)) and self.reads.is_outside(value):
+            self.refuse(f"{self.effects.name(value)} is taken by compiled code: {UNSEEN}")
 
     def builtin(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Result:
         """A function written in C."""
@@ -351,10 +359,12 @@ class Calls:
             self.effects.read(args[0])
             return Result(any=isinstance(args[0], types.GeneratorType))
         self.given_callables((*args, *kwargs.values()))
+        if callee in (repr, ascii, format) and args:
+            self.effects.text(args[0])
         if callee in libraries.CHANGES_FIRST and args:
             self.effects.changes(args[0], f"operator.{name}")
         for value in (*args, *kwargs.values()):
-            self.effects.read(value)
+            self.given(value)
         if name == "__build_class__":
             return Result()
         if module.startswith("numpy"):
@@ -526,7 +536,8 @@ class Calls:
             for k in range(len(groups)):
                 self.effects.read(self.reads.item(self.reads.item(groups, k), "params"))
             return
-        self.effects.read(groups)
+        with self.reads.in_passing() if name == "step" else nullcontext():
+            self.effects.read(groups)
         self.effects.read(self.reads.own_dict(value, "state"))
         if "differentiable" in value.defaults:
             self.reads.item(self.reads.own_dict(value, "defaults"), "differentiable")
@@ -553,6 +564,8 @@ class Calls:
                         "gradwright's random numbers, or call it outside of the step.")  # fmt: skip
         elif name in libraries.NUMPY_CHANGES and args:
             self.effects.changes(args[0], f"NumPy's `{name}`")
+        for value in (*args, *kwargs.values()):
+            self.effects.read(value, whole=True)
         out = kwargs.get("out")
         for one in out if isinstance(out, tuple) else (out,):
             if one is not None:

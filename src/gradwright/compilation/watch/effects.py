@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from enum import Enum
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from gradwright.compilation.watch import libraries
+from gradwright.compilation.watch.contents import UnreadError, lookup
 from gradwright.compilation.watch.guards import MISSING, is_atom
 from gradwright.compilation.watch.libraries import OBSERVED, root, whose
-from gradwright.compilation.watch.reads import Reads, Unknown, UnreadError, is_iterator, lookup
+from gradwright.compilation.watch.reads import Reads, Unknown
 from gradwright.engine.base import TensorBase
 
 UNSEEN = "what it reads and does cannot be seen, and would happen only while the step is traced. Call it outside of it."
 _KEPT = "would happen only while it is traced. Keep it in a tensor, or do it outside of the step."
-_VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 class Effects:
@@ -36,23 +39,32 @@ class Effects:
 
     # -- reading whole containers --
 
-    def read(self, value: Any) -> None:
-        """Code that is not observed is given a value, and may read all that is in it."""
-        if isinstance(value, TensorBase):
-            self.reads.meet(value)
-        elif isinstance(value, Unknown) or is_atom(value):
+    def read(self, value: Any, whole: bool = False, ours: bool = False) -> None:
+        """Code that is not observed is given a value, and may read all that is in it: in containers, or the whole.
+
+        Args:
+            value: the value.
+            whole: whether it looks into objects.
+            ours: whether it is gradwright's, which knows what is in its own, and in containers.
+        """
+        if isinstance(value, Unknown) or (is_atom(value) and not isinstance(value, Enum)):
             return
-        elif is_iterator(value):
-            if self.reads.is_outside(value):
-                self.used_up(value)
-        elif isinstance(value, (list, dict, tuple, set, frozenset, *_VIEWS, MappingProxyType)):
-            try:
-                for iterator in self.reads.content(value):
-                    self.used_up(iterator)
-            except UnreadError as error:
-                self.refuse(f"{self.name(value)} {error}")
-        elif type(value).__name__ == "deque":
-            self.reads.content(value)
+        try:
+            for iterator in self.reads.content(value, whole, ours):
+                self.used_up(iterator)
+        except UnreadError as error:
+            self.refuse(f"{self.name(value)} {error}")
+
+    def text(self, value: Any) -> None:
+        """A value is written as text."""
+        self.read(value)
+        if isinstance(value, np.ndarray):
+            self.refuse("an array is written as text, which depends on NumPy's print options. Do it outside.")
+
+    def held(self, value: Any) -> None:
+        """A value is put into a container, or gone over: what is read of dictionaries in there is read elsewhere."""
+        with self.reads.in_passing():
+            self.read(value)
 
     def used_up(self, value: Any) -> None:
         """An iterator from outside is gone over."""
@@ -61,6 +73,8 @@ class Effects:
 
     def object_read(self, value: Any) -> None:
         """Python code that is not observed is given an object, and may read its attributes."""
+        if isinstance(value, Enum):
+            self.read(value, whole=True)
         if isinstance(value, (TensorBase, type, ModuleType, FunctionType, MethodType)) or is_atom(value):
             return
         self.read(value)

@@ -12,6 +12,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from enum import Enum
+from itertools import repeat
+from operator import is_
 from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -26,6 +28,9 @@ ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...),
 UNSET_CELL = CellType()
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 _SINGLE = frozenset({bool, type(None), type(...), type(NotImplemented)})
+OF_PYTHON = frozenset({"__slotnames__", "__abstractmethods__", "_abc_impl", "__annotations__", "__annotations_cache__",
+                       "__dict__", "__weakref__", "__doc__"})  # fmt: skip
+"""Attributes of classes that Python sets by itself."""
 _KEPT = (type, FunctionType, BuiltinFunctionType, ModuleType, CellType)
 
 
@@ -91,6 +96,7 @@ VARS = Way(lambda where, key: where.__dict__, "{where}.__dict__")
 CONTENT = Way(lambda where, key: where.cell_contents, "{where}.cell_contents")
 """Of a cell."""
 CALLED = Way(lambda where, key: where(), "{where}()")
+CALLED_WITH = Way(lambda where, key: where(*key), "{where}(*{key})")
 GOT = Way(lambda where, key: where.get(), "{where}.get()")
 """Of a context variable."""
 DERIVED = Way(lambda where, key: issubclass(key, where), "issubclass({key}, {where})")
@@ -183,6 +189,12 @@ def _has_keys(found: Any, keys: Any) -> bool:
     return len(found) == len(keys) and all(map(_is_key, found, keys))
 
 
+def _is_class(found: Any, old: Any) -> bool:
+    names, values, count = old
+    same_names = len(found) == count or len(names) == sum(name not in OF_PYTHON for name in found)
+    return same_names and all(map(is_, map(found.get, names, repeat(MISSING)), values))
+
+
 EQUAL = Kind(same, lambda value: f" = {_short(value)}")
 """The value, of the same type."""
 IS = Kind(lambda found, source: found is source.get(), lambda source: f" is {source!r}", "{found} is not {value}")
@@ -198,6 +210,9 @@ ELEMENTS = Kind(lambda found, old: len(found) == len(old) and same(frozenset(fou
 FULL = Kind(lambda found, _: bool(found), lambda _: " is not empty", "not {found}")
 EMPTY = Kind(lambda found, _: not found, lambda _: " is empty", "{found}")
 ARRAY = Kind(same_array, lambda array: f" = array of shape {array.shape}")
+NO_ATTRIBUTE = Kind(lambda found, name: not hasattr(found, name), lambda name: f" has no {name}")
+SAME = Kind(_is_class, lambda old: f" has {len(old[0])} attributes")
+"""The attributes of a class, as names, values and how many there are with those of Python's."""
 UNSET = Kind(lambda found, _: bool(found == UNSET_CELL), lambda _: " is not set")
 """That a cell has no content."""
 
@@ -211,12 +226,14 @@ class Guard:
         name: how the program calls it.
         of: what it belongs to: "closure of step", "global", "attribute".
         place: the line that read it, or None.
+        in_passing: whether only an optimiser has read it, which is given its numbers at every call.
     """
 
-    __slots__ = ("kind", "name", "of", "place", "source", "value")
+    __slots__ = ("in_passing", "kind", "name", "of", "place", "source", "value")
 
     def __init__(self, source: Source, kind: Kind, value: Any, name: str, of: str, place: Place | None) -> None:
         self.source, self.kind, self.value, self.name, self.of, self.place = source, kind, value, name, of, place
+        self.in_passing = False
 
     @property
     def container(self) -> Any:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from gradwright.compilation.watch.calls import Made, Result
+from gradwright.compilation.watch.contents import is_iterator, lookup
 from gradwright.compilation.watch.effects import UNSEEN, frozen
 from gradwright.compilation.watch.guards import ITEM, MISSING, is_atom
 from gradwright.compilation.watch.libraries import is_library
-from gradwright.compilation.watch.reads import C_METHODS, PENDING, UNKNOWN, Unknown, is_iterator, lookup
+from gradwright.compilation.watch.reads import C_METHODS, PENDING, UNKNOWN, Unknown
 from gradwright.compilation.watch.stack import NULL, LostError, Stack, Step
 from gradwright.engine.base import TensorBase
 
@@ -392,7 +393,8 @@ def managed(s: Stack, value: Any) -> None:
 @opcode("GET_ITER GET_YIELD_FROM_ITER")
 def _get_iter(s: Stack, step: Step, frame: Any) -> None:
     value = s.stack.pop()
-    given(s, value, "its elements are read")
+    with s.reads.in_passing():
+        given(s, value, "its elements are read")
     found: Any = Unknown()
     if not isinstance(value, Unknown) and is_iterator(value) and not s.reads.is_outside(value):
         found = value
@@ -409,7 +411,8 @@ def _next(s: Stack, step: Step, frame: Any) -> None:
 @opcode("UNPACK_SEQUENCE UNPACK_EX")
 def _unpack(s: Stack, step: Step, frame: Any) -> None:
     value = s.stack.pop()
-    given(s, value, "it is unpacked")
+    with s.reads.in_passing():
+        given(s, value, "it is unpacked")
     count = step.arg if step.name == "UNPACK_SEQUENCE" else (step.arg & 255) + 1 + (step.arg >> 8)
     if type(value) in (tuple, list) and len(value) == count and step.name == "UNPACK_SEQUENCE":
         s.stack += [s.see(v) for v in reversed(value)]
@@ -426,7 +429,7 @@ def _build(s: Stack, step: Step, frame: Any) -> None:
     count = 2 * count if name == "BUILD_MAP" else count + 1 if name == "BUILD_CONST_KEY_MAP" else count
     values = s.pop(count)
     for value in values:
-        s.effects.read(value)
+        s.effects.held(value)
     if name == "BUILD_TUPLE" and not any(isinstance(v, Unknown) or v is NULL for v in values):
         s.stack.append(tuple(values))
     elif name == "BUILD_STRING" and all(type(v) is str for v in values):
@@ -448,6 +451,7 @@ def _format(s: Stack, step: Step, frame: Any) -> None:
     spec = step.name == "FORMAT_WITH_SPEC" or (step.name == "FORMAT_VALUE" and step.arg & 4)
     values = s.pop(2 if spec else 1)
     for value in values:
+        s.effects.text(value)
         given(s, value, "it is written as text")
     converts = step.name == "FORMAT_VALUE" and step.arg & 3
     s.stack.append(format(*values) if all(map(is_atom, values)) and not converts else Unknown(str))
@@ -478,19 +482,31 @@ def _get_len(s: Stack, step: Step, frame: Any) -> None:
 
 @opcode("MATCH_KEYS")
 def _match_keys(s: Stack, step: Step, frame: Any) -> None:
-    given(s, s.stack[-2], "it is matched")
-    s.stack.append(UNKNOWN)
+    value, keys = s.stack[-2:]
+    s.followed(value)
+    found = [s.calls.subscript(value, key) for key in keys] if isinstance(value, dict) else [UNKNOWN]
+    s.stack.append(UNKNOWN if _hidden(found) else tuple(found))
 
 
 @opcode("MATCH_CLASS")
 def _match_class(s: Stack, step: Step, frame: Any) -> None:
-    value, _, names = s.pop(3)
-    if not isinstance(value, Unknown) and s.reads.is_outside(value) and isinstance(names, tuple):
-        names += tuple(getattr(type(value), "__match_args__", ()))
-        for name in names:
-            if s.reads.attribute(value, name) is PENDING:
-                given(s, value, f"its attribute {name} is matched")
-    s.stack.append(UNKNOWN)
+    value, kind, names = s.pop(3)
+    s.followed(value)
+    found: list[Any] = [UNKNOWN]
+    if not isinstance(value, Unknown) and isinstance(kind, type):
+        s.calls.call(isinstance, [value, kind], {})
+        if isinstance(value, kind):
+            named = s.reads.attribute(kind, "__match_args__") if step.arg else ()
+            positional = named[: step.arg] if isinstance(named, tuple) else ()
+            found = [s.reads.attribute(value, name) for name in (*positional, *names)]
+            if step.arg and named is MISSING:  # of one of Python's own, which is matched itself
+                found = [value, *found]
+    s.stack.append(UNKNOWN if _hidden(found) else tuple(found))
+
+
+def _hidden(found: list[Any]) -> bool:
+    """Whether one of the values that are matched is found by other code, or not at all."""
+    return any(value is PENDING or value is MISSING or value is UNKNOWN for value in found)
 
 
 # -- calls --

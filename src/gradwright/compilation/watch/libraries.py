@@ -6,13 +6,17 @@ import builtins
 import cmath
 import collections
 import copy
+import datetime
+import decimal
 import functools
 import itertools
 import math
 import operator
 import os
+import re
 import sys
 import sysconfig
+import threading
 import types
 from types import CodeType, FrameType
 from typing import Any
@@ -21,7 +25,13 @@ import numpy as np
 
 from gradwright.base.cpython.frames import ASKING
 from gradwright.base.errors import home
+from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import HOME, is_own
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 OBSERVED, OWN, NUMPY, STANDARD, PURE = "observed", "gradwright's", "NumPy's", "the standard library's", "pure"
 _NN = HOME + "nn" + os.sep
@@ -93,11 +103,45 @@ def is_library(value: Any) -> bool:
     return name in _LIBRARIES
 
 
+_HANDLES: Any = (
+    types.ModuleType, types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, types.CodeType,
+    types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.GenericAlias,
+    types.MemberDescriptorType, types.UnionType, property, staticmethod, classmethod, re.Pattern, datetime.date,
+    datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, np.ufunc, operator.itemgetter,
+    operator.attrgetter, operator.methodcaller, type(threading.Lock()), type(threading.RLock()), TensorBase, super,
+)  # fmt: skip
+"""Classes whose objects nobody changes, or whose change is seen elsewhere."""
+_OF_STATE = _names("distributions masked nn optim pytorch signal sparse utils")
+"""Packages of gradwright whose objects the user changes,"""
+_SEEN_ELSEWHERE = _names("Module Optimizer")
+"""but these: what is read of them is noted where it is read."""
+_CACHES = {"Transform": _names("_cached_x_y _inv")}
+"""Attributes in which a class of gradwright's remembers what it has computed."""
+
+
+def is_handle(value: Any, ours: bool) -> bool:
+    """Whether nothing is to be read in an object, by gradwright's code or by that of others."""
+    kind = type(value)
+    if isinstance(value, _HANDLES) or kind.__module__ == "typing":
+        return True
+    if not ours:
+        return False
+    own = [cls for cls in kind.__mro__ if cls.__module__.partition(".")[0] == "gradwright"]
+    if not own:
+        return not hasattr(kind, "__dataclass_fields__")
+    if not _SEEN_ELSEWHERE.isdisjoint(cls.__name__ for cls in own):
+        return True
+    return not any(part in _OF_STATE for cls in own for part in cls.__module__.split(".")[1:2])
+
+
+@functools.lru_cache(maxsize=1024)
+def caches_of(cls: Any) -> frozenset[str]:
+    """The attributes in which objects of a class remember what they have computed."""
+    own = (owner.__name__ for owner in cls.__mro__ if owner.__module__.partition(".")[0] == "gradwright")
+    return frozenset().union(*(_CACHES.get(name, ()) for name in own))
+
+
 # -- what may be called without that anything happens beside its result; all else that is not Python code is refused --
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _BUILTINS = _names("""
@@ -128,6 +172,12 @@ MODULES = _names("""
     abc collections contextlib copy copyreg dataclasses enum fractions functools itertools math numbers operator
     re string textwrap types typing _collections_abc statistics typing_extensions""")
 """Modules of the standard library whose Python code may be called."""
+READ_OBJECTS = _names("collections copy copyreg dataclasses fractions numbers statistics string")
+"""Those of them that look into the objects that they are given; others only call what these can."""
+READ_WHOLE = _names("__reduce_ex__ __reduce__ __getstate__ __copy__ __deepcopy__ format format_map")
+"""Methods in C that look into objects."""
+ITERATE = frozenset({list, tuple, zip, enumerate, reversed, itertools.chain, itertools.islice})
+"""Classes in C that only go over what they are given."""
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset, range, slice, type(None))
 _OF_DICTS = _names("get keys values items copy fromkeys")
 READERS: dict[Any, frozenset[str]] = {
@@ -152,10 +202,11 @@ ARRAY_EFFECTS = _names("tofile dump")
 NUMPY_CHANGES = _names("copyto put putmask place fill_diagonal put_along_axis")
 NUMPY_EFFECTS = _names("""
     save savez savez_compressed savetxt load loadtxt genfromtxt fromfile memmap seterr seterrcall setbufsize
-    set_printoptions show_config info frombuffer fromregex tofile empty empty_like test""")
+    set_printoptions show_config info frombuffer fromregex tofile empty empty_like test geterr getbufsize geterrcall
+    get_printoptions array2string array_repr array_str""")
 OWN_EFFECTS = _names("""
     manual_seed seed set_rng_state set_default_dtype set_default_device set_default_tensor_type set_printoptions save
-    set_num_threads initial_seed get_rng_state load""")
+    set_num_threads initial_seed get_rng_state load data_ptr storage_offset storage untyped_storage""")
 """Functions of gradwright that act on more than tensors."""
 OWN_CHANGES = _names("""
     add_module add_param_group load_state_dict remove requires_grad_ to half float double bfloat16 cpu cuda

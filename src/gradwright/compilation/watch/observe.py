@@ -10,20 +10,38 @@ instruction (``sys.settrace`` with opcode events). What is not known to be harml
 from __future__ import annotations
 
 import gc
+import inspect
+import random
 import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
+
+from gradwright.base.changes import SWITCHES, declarations
 from gradwright.base.cpython.frames import frame
+from gradwright.base.formatting import OPTIONS
 from gradwright.compilation.watch import libraries
 from gradwright.compilation.watch.calls import Calls
+from gradwright.compilation.watch.contents import UnreadError
 from gradwright.compilation.watch.effects import UNSEEN, Effects, frozen
-from gradwright.compilation.watch.guards import ATTRIBUTE, EQUAL, FAULTS, ITEM, LENGTH, Guard, Source, is_atom
+from gradwright.compilation.watch.guards import (
+    ATTRIBUTE,
+    CALLED_WITH,
+    EQUAL,
+    FAULTS,
+    GOT,
+    ITEM,
+    LENGTH,
+    Guard,
+    Source,
+    is_atom,
+)
 from gradwright.compilation.watch.instructions import OPCODES
 from gradwright.compilation.watch.libraries import OBSERVED, OWN, STANDARD, is_ours, is_tuple_of_ours, whose
 from gradwright.compilation.watch.numbers import Numbers
-from gradwright.compilation.watch.reads import BUFFERS, BYTES, Reads, UnreadError
+from gradwright.compilation.watch.reads import BUFFERS, BYTES, Reads
 from gradwright.compilation.watch.stack import LostError, Stack
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
@@ -32,11 +50,19 @@ from gradwright.function.contract.reached import ABSENT, closure
 
 _IMPORT = "<frozen importlib._bootstrap>"
 _LOST = (LostError, UnreadError, *FAULTS, AssertionError, OverflowError, RecursionError)
+_ASKS = ("get_", "is_", "are_")
+"""How the names of functions of gradwright's begin that say how something has been set."""
 _SUSPENDS = 0x20 | 0x80 | 0x200
 
 
 def _grad_mode() -> tuple[bool, bool]:
     return is_grad_enabled(), is_inference_mode_enabled()
+
+
+def _random_states() -> tuple[Any, ...]:
+    """Where the generators are from which all may draw."""
+    _, words, at, *gauss = np.random.get_state()  # noqa: NPY002 - it is looked at, not drawn from
+    return random.getstate(), words.tobytes(), at, *gauss
 
 
 class Refusal:
@@ -110,6 +136,7 @@ class _Observer:
         self.frames: dict[Any, Stack] = {}
         self.made: dict[int, Stack] = {}
         self.candidates: dict[int, list[Any]] = {}
+        self.asks: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
         self.refused: set[Any] = set()
         self.first: Any = None
         self.importing = False
@@ -123,10 +150,11 @@ class _Observer:
         code = getattr(getattr(function, "__func__", function), "__code__", None)
         if code is not None and code.co_flags & _SUSPENDS:
             self.refuse("the step is a generator or asynchronous: it runs piece by piece, later.")
-        before, collects, mode = sys.gettrace(), gc.isenabled(), _grad_mode()
+        before, collects, mode, drawn = sys.gettrace(), gc.isenabled(), _grad_mode(), _random_states()
         gc.collect(0)  # so that what is young from now on was made in the call
         gc.disable()
         try:
+            self.switches()
             self.enter(function, args, kwargs)
             frame().f_trace_opcodes = True  # Python 3.12 shows instructions only if a frame has asked before
             sys.settrace(self.event)
@@ -138,12 +166,23 @@ class _Observer:
             self.effects.returned(self.found.result)
             if _grad_mode() != mode:
                 self.refuse("the step leaves the grad mode or inference mode changed. Change it by a `with` block.")
+            if _random_states() != drawn:
+                self.refuse("random numbers of Python's or of NumPy's are drawn, which a program would keep as they "
+                            "are. Use gradwright's, or draw them outside of the step.")  # fmt: skip
         finally:
             if collects:
                 gc.enable()
             self.frames.clear()
         self.finish()
         return self.found
+
+    def switches(self) -> None:
+        """What holds for the whole process, or this thread, is read by every step."""
+        known, step, note = self.reads.known, self.reads.step, self.reads.note
+        source = step(known(declarations).source, ITEM, 0)
+        note(source, declarations[0], "declarations", "switch")
+        for name, switch in SWITCHES.items():
+            note(step(known(switch).source, GOT), switch.get(), name, "switch")
 
     def enter(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """The call itself, as a call that code makes."""
@@ -226,20 +265,33 @@ class _Observer:
     def library(self, frame: Any, code: CodeType, kind: str, parent: Stack) -> None:
         """Observed code has called code of a library, by whatever way."""
         module = frame.f_globals.get("__name__") or ""
+        count = code.co_argcount + code.co_kwonlyargcount
+        count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        given = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
         if kind == OWN:
             if code.co_name not in libraries.OWN_EFFECTS:
                 parent.unseen = False
+            for value in given:
+                self.effects.read(value, whole=True, ours=True)
+            if code.co_name in ("__repr__", "__str__", "__format__"):
+                self.effects.read(OPTIONS, whole=True)
+            if code.co_name.startswith(_ASKS) and all(map(is_atom, given)) and parent.result is not None:
+                self.asks[frame] = parent.result.function, tuple(given)
             if module.startswith(libraries.OWN_PACKAGES):
                 self.refuse(f"`{module}` runs ({code.co_qualname}): {UNSEEN}")
         elif kind == STANDARD:
             if module.partition(".")[0] in libraries.MODULES or module in ("importlib._bootstrap", "_frozen_importlib"):
                 parent.unseen = False
-                for name in code.co_varnames[: code.co_argcount]:
-                    self.effects.object_read(frame.f_locals.get(name))
+                for value in given if module in libraries.READ_OBJECTS else ():
+                    self.effects.read(value, whole=True)
+                for value in given[: code.co_argcount]:
+                    self.effects.object_read(value)
             elif parent.result is None or parent.result.function is None:
                 self.refuse(f"`{module}.{code.co_qualname}` runs: {UNSEEN}")
         else:
             parent.unseen = False
+            for value in given:
+                self.effects.read(value, whole=True)
 
     def imported(self, frame: Any, event: str, arg: Any) -> Any:
         """A module has been loaded, which is done once, whoever asks first."""
@@ -251,6 +303,10 @@ class _Observer:
         """Of code that is not observed, what it returns is seen."""
         if event == "return":
             parent = self.frames.get(frame.f_back)
+            function, given = self.asks.pop(frame, (None, ()))
+            if function is not None and is_atom(arg):
+                source = self.reads.step(self.reads.known(function).source, CALLED_WITH, given)
+                self.reads.note(source, arg, f"{function.__name__}()", "switch")
             if parent is not None:
                 parent.returned(frame.f_code, arg)
         return self.returning

@@ -4,38 +4,37 @@ from __future__ import annotations
 
 import gc
 import types
+import weakref
 from array import array
 from collections import defaultdict, deque, namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
-from functools import lru_cache
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from gradwright.compilation.watch import guards
+from gradwright.compilation.watch.contents import Contents, UnreadError, has_own_ways, held, lookup
 from gradwright.compilation.watch.guards import ITEM, MISSING, VARS, Guard, Kind, Source, Way, is_atom, weakly
 from gradwright.compilation.watch.libraries import is_library
 from gradwright.compilation.watch.numbers import Numbers
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
 
-LIMIT = 20_000
-"""Containers with more elements than this, all told, are not read."""
-_WAYS = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__", "keys", "values", "items", "get", "__eq__")
 _IN_PLACES = (list, dict, tuple, deque)
 """What is found by its place, not by itself: it cannot be held weakly, and need not be the same object."""
 BUFFERS: Any = (bytearray, memoryview, array)
 BYTES = "holds bytes that are not compared. Keep them in an array of NumPy's or in a tensor."
-_CONTAINERS = (*_IN_PLACES, set, frozenset)
-_VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 _HELD_BY_MODULES = ("_parameters", "_modules", "_buffers")
 C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
              types.BuiltinFunctionType)  # fmt: skip
 """What methods written in C are in their classes."""
 _ORDINARY = ("builtins", "collections", "functools", "numpy", "types", "itertools", "weakref", "_contextvars")
 """Where classes in C look up attributes as all others do."""
+_OF_TENSOR = ("the attribute `{}` is asked of a tensor that is not always the same one, as that of an argument or a "
+              "`.grad`. Give it as an argument of its own.")  # fmt: skip
 _C_DATA = (types.MemberDescriptorType, types.GetSetDescriptorType, type(vars(namedtuple("_", "a"))["a"]))
 
 
@@ -60,22 +59,6 @@ class Unknown:
 UNKNOWN = Unknown(None, False)
 PENDING: Any = type("Pending", (), {})()
 """What an attribute or element is found by Python code, which runs next."""
-
-
-class UnreadError(Exception):
-    """A container cannot be read; the text says why, and begins with what is wrong of it."""
-
-
-@lru_cache(maxsize=1024)
-def _own_ways(kind: Any) -> bool:
-    return any(isinstance(found, FunctionType) and not is_library(owner)
-               for found, owner in (lookup(kind, name) for name in _WAYS))  # fmt: skip
-
-
-def has_own_ways(value: Any) -> bool:
-    """Whether the class of a container says itself how it is read, in Python."""
-    kind: Any = type(value)
-    return _own_ways(kind)
 
 
 class Known:
@@ -112,11 +95,13 @@ class Reads:
         self._proxies: dict[type, Any] = {}
         self._seen: set[Any] = set()
         self._adopted: dict[int, Any] = {}
+        self._passed: dict[Source, Guard] = {}
+        self._passing = False
 
     def forget(self) -> None:
         """Let go of all objects: what has observed a run refers to itself, and is freed late."""
-        for held in (self.outside, self.given, self._made, self._proxies, self._adopted):
-            held.clear()
+        for kept in (self.outside, self.given, self._made, self._proxies, self._adopted, self._passed):
+            kept.clear()
 
     # -- what there is --
 
@@ -147,7 +132,8 @@ class Reads:
         which = id(value)
         if which in self.outside:
             return True
-        if which in self._made or isinstance(value, (Unknown, TensorBase)) or is_atom(value):
+        if which in self._made or isinstance(value, (Unknown, TensorBase)) or (
+                is_atom(value) and not isinstance(value, Enum)):  # fmt: skip
             return False
         if isinstance(value, np.ndarray):
             base = value.base
@@ -185,11 +171,20 @@ class Reads:
 
     def guard(self, source: Source, kind: Kind, value: Any, name: str, of: str) -> None:
         """Enter one, unless it is there."""
-        key = value if kind in (guards.HAS, guards.LACKS) else None
+        key = value if kind in (guards.HAS, guards.LACKS, guards.NO_ATTRIBUTE) else None
         which = (id(source), kind, key if is_atom(key) else id(key))
         if which not in self._seen:
             self._seen.add(which)
             self.guards.append(Guard(source, kind, value, name, of, self.place))
+
+    @contextmanager
+    def in_passing(self, on: bool = True) -> Iterator[None]:
+        """What is read inside is read by an optimiser alone, or by nobody: not its numbers."""
+        before, self._passing = self._passing, on
+        try:
+            yield
+        finally:
+            self._passing = before
 
     def ask(self, value: Any, kind: Kind, found: Any, of: str = "container") -> None:
         """Something was asked of an object from outside."""
@@ -219,6 +214,8 @@ class Reads:
             self.hooked(value)
         if isinstance(value, BUFFERS):
             raise UnreadError(f"`{name}` {BYTES}")
+        if not self._passing and source in self._passed:
+            self._passed.pop(source).in_passing = False
         if (id(source), "read") in self._seen:
             if not is_atom(value):
                 self.register(value, source, name)
@@ -226,6 +223,9 @@ class Reads:
         self._seen.add((id(source), "read"))
         if is_atom(value):
             self.guard(source, guards.EQUAL, value, name, of)
+            if self._passing:
+                self._passed[source] = self.guards[-1]
+                self.guards[-1].in_passing = True
             return value
         before = self.outside.get(id(value))
         known = self.register(value, source, name)
@@ -324,63 +324,12 @@ class Reads:
         """Whether it is outside, and not the caller's to compare."""
         return id(value) not in self.given and self.is_outside(value)
 
-    def content(self, value: Any) -> list[Any]:
-        """All that is in a container was read, and in those inside it; returns the iterators in there.
+    def content(self, value: Any, whole: bool = False, ours: bool = False) -> list[Any]:
+        """All that is in a container was read, and in those inside it, or in all else; returns the iterators in there.
 
         `UnreadError` if that cannot be done.
         """
-        left, todo, done, iterators = LIMIT, [value], set(), []
-        while todo:
-            one = todo.pop()
-            if isinstance(one, _VIEWS):
-                one = one.mapping
-            if id(one) in done or is_atom(one):
-                continue
-            done.add(id(one))
-            if isinstance(one, TensorBase):
-                self.meet(one)
-            elif isinstance(one, _CONTAINERS) and has_own_ways(one) and self.is_read(one):
-                raise UnreadError(f"has, or is, a {type(one).__name__}, which is read in its own way: it cannot be "
-                                  "compared. Keep what the step needs in a list or a dictionary.")  # fmt: skip
-            elif isinstance(one, (dict, MappingProxyType)):
-                left -= len(one)
-                if left >= 0:
-                    todo += self._values(one)
-            elif isinstance(one, (list, tuple, deque)):
-                left -= len(one)
-                if left >= 0:
-                    todo += self._elements(one)
-            elif isinstance(one, (set, frozenset)) and self.is_read(one):
-                self._members(one)
-            elif is_iterator(one) and self.is_outside(one):
-                iterators.append(one)
-            if left < 0:
-                raise UnreadError("has too many elements to compare at every call. Keep it in a tensor.")
-        return iterators
-
-    def _values(self, one: Any) -> list[Any]:
-        if self.is_read(one):
-            self.ask(one, guards.KEYS, tuple(weakly(key) for key in held(one)))
-            for key in list(held(one)):
-                if isinstance(key, TensorBase):
-                    self.meet(key)
-                self.item(one, key)
-        return list(held(one).values())
-
-    def _elements(self, one: Any) -> list[Any]:
-        if self.is_read(one):
-            self.ask(one, guards.LENGTH, len(one))
-            for k in range(len(one)):
-                self.item(one, k)
-        return list(one)
-
-    def _members(self, one: Any) -> None:
-        if all(map(is_atom, one)):
-            self.ask(one, guards.ELEMENTS, frozenset(one))
-        else:
-            self.ask(one, guards.KEYS, tuple(weakly(key) for key in one))
-            for key in one:
-                self.register(key, Source.of(key), f"an element of {self.known(one).name}")
+        return Contents(self, whole, ours).read(value)
 
     # -- attributes --
 
@@ -393,6 +342,8 @@ class Reads:
         if isinstance(value, super):
             return self._of_super(value, name)
         kind = type(value)
+        if isinstance(value, weakref.ProxyTypes):
+            raise UnreadError("an attribute is read through a weak proxy, which is not followed. Use weakref.ref.")
         finder, owner = lookup(kind, "__getattribute__")
         if isinstance(finder, FunctionType) or owner.__module__ not in _ORDINARY:
             return PENDING
@@ -407,6 +358,8 @@ class Reads:
             raise UnreadError(f"the attribute `{name}` of an argument, a tensor, is read, which no other call's is "
                               "compared with. Give it as an argument of its own.")  # fmt: skip
         if held is not None and name in held:
+            if isinstance(value, TensorBase) and id(value) not in self.outside and self._old(value):
+                raise UnreadError(_OF_TENSOR.format(name))
             return self.note_variable(value, name, held[name]) if self.is_outside(value) else held[name]
         if found is not MISSING:
             self._not_in(value, name, held)
@@ -420,7 +373,16 @@ class Reads:
                 self.own_dict(value, which)
                 return self.item(own, name)
         self._not_in(value, name, held)
+        if isinstance(value, TensorBase) and not self.ours:
+            self._not_of_tensor(value, name)
         return PENDING if _defined(kind, "__getattr__") is not None else MISSING
+
+    def _not_of_tensor(self, value: TensorBase, name: str) -> None:
+        """A tensor has no attribute of a name."""
+        if id(value) in self.outside and id(value) not in self.given:
+            self.ask(value, guards.NO_ATTRIBUTE, name, "attributes")
+        elif id(value) in self.given or self._old(value):
+            raise UnreadError(_OF_TENSOR.format(name))
 
     def kind(self, value: Any) -> None:
         """The class of an object was asked for."""
@@ -476,21 +438,22 @@ class Reads:
         ):
             for above in kind.__mro__[: kind.__mro__.index(owner)]:
                 self._not_in_class(above, name)
-            self.note(self.step(self._proxy(owner), ITEM, name), found, f"{owner.__name__}.{name}", "class")
+            self.note(self.step(self.proxy(owner), ITEM, name), found, f"{owner.__name__}.{name}", "class")
         else:
             source = self.step(self.known(kind).source, guards.ATTRIBUTE, name)
             self.note(source, found, f"{kind.__name__}.{name}", "class")
 
     def _not_in_class(self, owner: type, name: str) -> None:
         if not is_library(owner) and self.is_outside(owner):
-            self.guard(self._proxy(owner), guards.LACKS, name, owner.__name__, "class")
+            self.guard(self.proxy(owner), guards.LACKS, name, owner.__name__, "class")
 
     def missing(self, value: Any, name: str) -> None:
         """It was asked whether an object has an attribute, and it has none."""
         for owner in (value if isinstance(value, type) else type(value)).__mro__:
             self._not_in_class(owner, name)
 
-    def _proxy(self, owner: type) -> Source:
+    def proxy(self, owner: type) -> Source:
+        """What a class holds."""
         held = self._proxies.setdefault(owner, owner.__dict__)
         return self.known(held).source
 
@@ -525,6 +488,7 @@ class Reads:
             return getattr(value, name) if _is_c(type(above)) and type(above) is not property else PENDING
         found, owner = lookup(value, name)
         if found is MISSING:
+            self.missing(value, name)
             if above is not MISSING:
                 self.of_kind(type(value), maker, name, above)
             if above is not MISSING and isinstance(above, FunctionType):
@@ -552,25 +516,6 @@ class Reads:
                     return found
                 return self._bound(value.__self__, kind, name, found)
         return PENDING
-
-
-def lookup(kind: type, name: str) -> tuple[Any, Any]:
-    """What a class or those above it have under a name, and which."""
-    for owner in kind.__mro__:
-        held = owner.__dict__
-        if name in held:
-            return held[name], owner
-    return MISSING, None
-
-
-def held(value: Any) -> Any:
-    """What a dictionary holds, past what its class makes of it."""
-    return value if type(value) is dict else dict(dict.items(value) if isinstance(value, dict) else value)
-
-
-def is_iterator(value: Any) -> bool:
-    """Whether going over it uses it up."""
-    return hasattr(type(value), "__next__")
 
 
 def missing_makes(value: Any, key: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from gradwright.compilation.watch.calls import Calls, Result
 from gradwright.compilation.watch.guards import CONTENT, ITEM, LACKS, MISSING, UNSET, VARS, Source
 from gradwright.compilation.watch.libraries import is_library, is_ours
-from gradwright.compilation.watch.reads import UNKNOWN, is_state
+from gradwright.compilation.watch.reads import UNKNOWN, Unknown, is_state
 from gradwright.engine.base import TensorBase
 
 _BUILTINS = dict(vars(builtins))
@@ -240,6 +240,11 @@ class Stack:
         if isinstance(value, TensorBase):
             self.reads.meet(value)
         return value
+
+    def followed(self, value: Any) -> None:
+        """A value is looked into: refused if it cannot be seen, and may be from outside."""
+        if isinstance(value, Unknown) and not value.made:
+            self.calls.refuse("a value that cannot be followed is matched here. Give it a name first: y = ...")
 
     def leave(self, result: Result) -> None:
         """Put the result of the running instruction on the stack; it may become known while that runs."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator
-from contextvars import ContextVar
 from threading import RLock
 from types import FunctionType
 from typing import Any, Self, TypeVar
 
 from gradwright.backends.devices import device
+from gradwright.base.changes import switch
 from gradwright.base.cpython.frames import ASKING
 from gradwright.base.dtypes import Size, dtype
 from gradwright.base.errors import home, kind
@@ -28,7 +28,7 @@ from gradwright.face.functions.views import alias
 from gradwright.face.methods.exchange import KNOWN, exchange
 
 _CLASSES, _ALL = 1, 2
-_off: ContextVar[int] = ContextVar("what functions do not ask: classes, or modes, too", default=0)
+_off = switch("what functions do not ask: classes, or modes, too", 0)
 
 ASKING_MODULES = ("gradwright", "gradwright.linalg", "gradwright.fft", "gradwright.special", "gradwright.nn.functional")
 """The modules whose functions ask."""
@@ -166,7 +166,7 @@ def ask(public: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 ask.__code__ = ask.__code__.replace(co_filename=ASKING)  # nobody takes it for the function that was called
 
-_modes: ContextVar[tuple[Any, ...]] = ContextVar("modes that functions ask first", default=())
+_modes = switch("modes that functions ask first", ())
 
 
 def _moded(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

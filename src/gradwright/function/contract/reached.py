@@ -1,10 +1,11 @@
 """What code can reach besides its arguments, told without running it: here, and nowhere else.
 
-Each of four questions has one answer:
+Each of five questions has one answer:
 
 - `reachable`, `kept`: which tensors, arrays and numbers are in a value: in lists, dictionaries, objects, closures;
 - `spots`: which places can be reached from values at all: variables of closures, defaults, the globals that code names,
   attributes, items, and so on from there;
+- `slots`, `is_closed`: what an object holds beside its ``__dict__``, and whether there is more that cannot be seen;
 - `named`: which places the code of one function names;
 - `Reader`: which places the code of functions, and of the user's functions that they call, reads and sets.
 
@@ -17,10 +18,10 @@ import dataclasses
 import inspect
 import sys
 import threading
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial, singledispatch
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ ABSENT: Any = object()
 _OWN = ("gradwright", "builtins", "numpy", "logging")
 _LISTS = (list, tuple, deque)
 _EMPTY = CellType()
+_OPEN = {object, list, dict, set, frozenset, tuple, deque, defaultdict, OrderedDict, MappingProxyType, SimpleNamespace,
+         int, float, complex, str, bytes, np.ndarray, np.generic}  # fmt: skip
+_OF_PYTHON = ("__dict__", "__weakref__")
+_WORD = tuple.__itemsize__
+_OF_HEAP, _MANAGED_WEAKREF, _MANAGED_DICT = 1 << 9, 1 << 3, 1 << 4
 _PARTS = ("__func__", "__self__", "args", "func")
 
 _DEPTH = 8
@@ -145,8 +151,34 @@ def _held(value: Any) -> dict[str, Any]:
         return {"func": value.func, "args": value.args, **value.keywords}
     if isinstance(value, (type, ModuleType)) or not is_users(type(value)):
         return {}
-    slots = [name for name in getattr(type(value), "__slots__", ()) if name != "__dict__"]
-    return getattr(value, "__dict__", {}) | {name: getattr(value, name, None) for name in slots}
+    return getattr(value, "__dict__", {}) | {name: getattr(value, name, None) for name in slots(type(value))}
+
+
+def slots(cls: type) -> list[str]:
+    """The names of what objects of a class have beside their ``__dict__``."""
+    found = ["default_factory"] if issubclass(cls, defaultdict) else []
+    return found + [name for owner in cls.__mro__ for name in _own_slots(owner)]
+
+
+def _own_slots(cls: type) -> list[str]:
+    named = vars(cls).get("__slots__", ())
+    names = [name for name in ((named,) if isinstance(named, str) else named) if name not in _OF_PYTHON]
+    private = f"_{cls.__name__.lstrip('_')}"  # as Python calls what is private to a class
+    return [private + name if name.startswith("__") and not name.endswith("__") else name for name in names]
+
+
+def is_closed(cls: type) -> bool:
+    """Whether objects of a class have a state in compiled code, which is in no attribute."""
+    while cls not in _OPEN:
+        base = cls.__base__
+        if base is None or not cls.__flags__ & _OF_HEAP:
+            return True
+        words = len(_own_slots(cls)) + ("__weakref__" in vars(cls) and not cls.__flags__ & _MANAGED_WEAKREF)
+        words += "__dict__" in vars(cls) and not cls.__flags__ & _MANAGED_DICT
+        if cls.__basicsize__ > base.__basicsize__ + words * _WORD:
+            return True
+        cls = base
+    return False
 
 
 def is_users(cls: type) -> bool:
