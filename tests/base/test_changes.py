@@ -10,7 +10,7 @@ from gradwright.base.changes import SWITCHES, declarations, switch
 from gradwright.op import op
 
 PASSING = {
-    "_inside": "a device's block, by which compiled steps are told apart", "_mode": "without which no program runs",
+    "_inside": "a device's block, by which compiled steps are told apart", "_mode": "which every call asks",
     "_debug": "of checkpoints, which says more", "_early_stop": "of checkpoints, whose numbers are the same",
     "_places": "while C is built", "_users": "during a pass", "_waiting": "during a pass", "_running": "during a pass",
     "routing": "during a pass", "accumulating": "during a pass", "halted": "inside of transforms",
@@ -22,7 +22,7 @@ PASSING = {
 
 def test_every_context_variable_is_a_switch_or_known_not_to_be_one() -> None:
     sources = Path(gw.__file__).parent.rglob("*.py")
-    made = [found for path in sources for found in re.findall(r"^(\w+)\b.*= ContextVar\(", path.read_text(), re.M)]
+    made = [found for path in sources for found in re.findall(r"^(\w+)\b.*= ContextVar\(", path.read_text(), re.MULTILINE)]
     assert len(made) > 10
     assert set(made) == PASSING.keys()
 
