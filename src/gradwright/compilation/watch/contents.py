@@ -241,7 +241,8 @@ class Contents:
 
     def attributes(self, one: Any, held: dict[str, Any], outside: bool) -> list[Any]:
         """The attributes of an object, but those in which its class keeps what it has computed."""
-        reads, caches = self.reads, caches_of(type(one))
+        kind: Any = type(one)
+        reads, caches = self.reads, caches_of(kind)
         if not caches:
             if outside:
                 reads.namespace(one)

@@ -61,8 +61,8 @@ def _grad_mode() -> tuple[bool, bool]:
 
 def _random_states() -> tuple[Any, ...]:
     """Where the generators are from which all may draw."""
-    _, words, at, *gauss = np.random.get_state()  # noqa: NPY002 - it is looked at, not drawn from
-    return random.getstate(), words.tobytes(), at, *gauss
+    state: Any = np.random.get_state()  # noqa: NPY002 - it is looked at, not drawn from
+    return random.getstate(), state[1].tobytes(), *state[2:]
 
 
 class Refusal:
