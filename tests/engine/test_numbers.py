@@ -215,3 +215,47 @@ def test_another_library_refuses_it_alike():
     assert F.leaky_relu(there, gw.tensor(0.5)).tolist() == [-0.5, 2.0]
     with pytest.raises(TypeError, match=r"leaky_relu\(\): argument 'negative_slope' must be a number"):
         F.leaky_relu(there, A)
+
+
+COUNTS = {
+    "linspace": lambda T, n: T.linspace(0, 1, n),
+    "linspace, steps=": lambda T, n: T.linspace(0, 1, steps=n),
+    "logspace": lambda T, n: T.logspace(0, 1, n),
+    "topk": lambda T, n: T.arange(4.0).topk(n),
+    "kthvalue": lambda T, n: T.arange(4.0).kthvalue(n),
+    "tril": lambda T, n: T.eye(3).tril(n),
+    "triu_": lambda T, n: T.eye(3).triu_(n),
+    "tril_indices": lambda T, n: T.tril_indices(3, n),
+    "triu_indices, offset": lambda T, n: T.triu_indices(3, 3, n),
+    "rot90": lambda T, n: T.eye(3).rot90(n),
+    "repeat_interleave": lambda T, n: T.arange(4.0).repeat_interleave(n),
+    "randint": lambda T, n: T.randint(n, (2,)),
+    "randint, low": lambda T, n: T.randint(n, 9, (2,)),
+    "fftfreq": lambda T, n: T.fft.fftfreq(n),
+    "rfftfreq": lambda T, n: T.fft.rfftfreq(n),
+    "hann_window": lambda T, n: T.hann_window(n),
+    "kaiser_window": lambda T, n: T.kaiser_window(n),
+    "windows.cosine": lambda T, n: T.signal.windows.cosine(n),
+    "one_hot": lambda T, n: T.nn.functional.one_hot(T.tensor([0, 1]), n),
+    "embedding, padding_idx": lambda T, n: T.nn.functional.embedding(T.tensor([0]), T.eye(3), n),
+    "nll_loss, ignore_index": lambda T, n: T.nn.functional.nll_loss(T.eye(3), T.tensor([0, 1, 2]), ignore_index=n),
+    "cov": lambda T, n: T.cov(T.eye(3), correction=n),
+    "chunk": lambda T, n: T.arange(4.0).chunk(n),
+    "softmax": lambda T, n: T.eye(3).softmax(n - 1),
+    "zeros": lambda T, n: T.zeros(n),
+    "fft": lambda T, n: T.fft.fft(T.arange(4.0), n),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_counts_is_no_fraction(T, name):
+    COUNTS[name](T, 2)
+    for fraction in 2.7, 2.0:
+        with pytest.raises(TypeError):
+            COUNTS[name](T, fraction)
+
+
+def test_the_mend_of_a_fraction():
+    with pytest.raises(TypeError, match=r"^linspace\(\): argument 'steps' must be int, not float: write int\(2.5\)"):
+        gw.linspace(0, 1, 2.5)
+    assert gw.linspace(0, 1, gw.tensor(3)).tolist() == [0, 0.5, 1]

@@ -6,7 +6,7 @@ from inspect import CO_VARARGS
 from typing import Any
 
 from gradwright.base.cpython.frames import ASKING, file_of, frame
-from gradwright.base.errors import size
+from gradwright.base.errors import kind, size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import is_own
 
@@ -26,6 +26,15 @@ def number(function: str, argument: str, value: Any) -> Any:
     if value.array.size != 1:
         raise TypeError(f"{who}, but got a tensor of size {size(value.array.shape)}")
     return value.item()
+
+
+def whole(function: str, argument: str, value: Any) -> int:
+    """`number` of an argument that counts: TypeError for what is no int, such as 2.7, which would be cut."""
+    found = value if value.__class__ is int else number(function, argument, value)
+    if not hasattr(found, "__index__"):
+        raise TypeError(f"{function}(): argument {argument!r} must be int, not {kind(found)}"
+                        + (f": write int({found!r})" if isinstance(found, float) else ""))  # fmt: skip
+    return found.__index__()
 
 
 def asked(value: TensorBase) -> str:

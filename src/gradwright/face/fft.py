@@ -19,7 +19,7 @@ from gradwright.base import dtypes
 from gradwright.base.errors import kind
 from gradwright.base.later import later
 from gradwright.engine.base import wrap
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import number, whole
 from gradwright.face import xp
 from gradwright.face.functions.memory_options import strided_only
 from gradwright.face.functions.rearrange import roll
@@ -150,7 +150,7 @@ def _frequencies(name: str) -> Frequencies:
         if memory:
             strided_only(call, memory)
         of = dtypes.default() if dtype is None else dtypes.of(dtype)
-        n, d = number(name, "n", n), number(name, "d", d)
+        n, d = whole(name, "n", n), number(name, "d", d)
         if of.category < dtypes.FLOAT:
             raise RuntimeError(f"{name} requires a floating point or complex dtype, but got {of}")
         if n < 0:

@@ -14,7 +14,7 @@ from gradwright.backends.devices import CPU, beside, chosen, place
 from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import followed
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import number, whole
 from gradwright.face.creation.data import finish, read, to
 from gradwright.face.functions import elementwise
 from gradwright.face.functions.join import cat
@@ -206,7 +206,7 @@ def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype:
     """
     if memory:
         strided_only(linspace, memory)
-    steps = number("linspace", "steps", steps)
+    steps = whole("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError(f"linspace(): number of steps must be non-negative, but got {steps}")
     d = np.dtype(_dtype(dtype))

@@ -9,7 +9,7 @@ from gradwright.backends.numpy import namespace as xp
 from gradwright.base import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import whole
 from gradwright.face.functions.memory_options import strided_only
 from gradwright.face.functions.reduce import sum as _sum
 from gradwright.face.functions.shape import flatten, movedim
@@ -30,7 +30,7 @@ def _triangle(op: Any, name: str, input: Any, diagonal: int) -> Any:
     if x.array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, but argument 'input' has "
                            f"{x.array.ndim}: a vector becomes a matrix with .unsqueeze(0)")  # fmt: skip
-    return apply(op, (x,), {"k": diagonal})
+    return apply(op, (x,), {"k": whole(name, "diagonal", diagonal)})
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
@@ -48,7 +48,7 @@ def _indices(name: str, find: Any) -> TriangleIndices:
              **memory: Any) -> Any:  # fmt: skip
         if memory:
             strided_only(call, memory)
-        row, col, offset = (number(name, n, v) for n, v in (("row", row), ("col", col), ("offset", offset)))
+        row, col, offset = (whole(name, n, v) for n, v in (("row", row), ("col", col), ("offset", offset)))
         if row < 0 or col < 0:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
         there = find(xp.ones((row, col), dtype=bool), k=offset)

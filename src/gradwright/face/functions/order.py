@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from gradwright.base import dtypes
 from gradwright.engine.apply import apply
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import whole
 from gradwright.engine.view import alias_of
 from gradwright.face.functions.reduce import VALUES, nonempty, picked, zero_place
 from gradwright.face.functions.returns import return_type
@@ -71,20 +71,20 @@ def msort(input: Tensor) -> Tensor:
 @numpy_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The ``k`` largest (smallest) entries along ``dim`` in order, and where they stood."""
-    x, axis = _sortable("topk", input, dim)
+    x, axis, k = *_sortable("topk", input, dim), whole("topk", "k", k)
     n = x.array.shape[axis] if x.array.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dim {axis} has {n} entries")
     if not x.array.ndim:
         return VALUES["topk"](x.clone(), zero_place(x))
-    where = apply(_order.argtop, (alias_of(x),), {"k": int(k), "axis": axis, "largest": bool(largest)})
+    where = apply(_order.argtop, (alias_of(x),), {"k": k, "axis": axis, "largest": bool(largest)})
     return VALUES["topk"](*_taken(_topped, x, where, axis))
 
 
 @numpy_names
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The ``k``-th smallest entry along ``dim``, counted from 1, and where it stands."""
-    x, axis, k = *_sortable("kthvalue", input, dim), number("kthvalue", "k", k)
+    x, axis, k = *_sortable("kthvalue", input, dim), whole("kthvalue", "k", k)
     n = nonempty("kthvalue", x, axis).array.shape[axis] if x.array.ndim else 1
     if not 1 <= k <= n:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: {k} of {n}")

@@ -11,6 +11,7 @@ from gradwright.base import dtypes
 from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
+from gradwright.engine.numbers import whole
 from gradwright.face.functions.shape import expand, flatten, listed, reshape, transpose, unsqueeze
 from gradwright.face.reading.require import within
 from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg
@@ -62,7 +63,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == x.array.ndim:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     a, b = (one_dim("rot90", d, x.array.ndim, "dims") for d in dims)
-    turns = k % 4
+    turns = whole("rot90", "k", k) % 4
     if turns == 1:
         return transpose(flip(x, b), a, b)
     if turns == 3:
@@ -119,6 +120,7 @@ def repeat_interleave(input: Tensor, repeats: Tensor | int | None = None, dim: i
         x, axis = flatten(x), 0
     n = x.array.shape[axis]
     if not isinstance(repeats, TensorBase):
+        repeats = whole("repeat_interleave", "repeats", repeats)
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         _sized(output_size, n * repeats)

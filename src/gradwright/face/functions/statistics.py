@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
+from gradwright.engine.numbers import whole
 from gradwright.face.functions import elementwise, reduce
 from gradwright.face.functions.complex import complex as make_complex
 from gradwright.face.functions.complex import conj, imag, real
@@ -152,7 +153,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
 
     ``fweights`` count how often each was observed, ``aweights`` how much each matters.
     """
-    x = tensor_arg("cov", input)
+    x, correction = tensor_arg("cov", input), whole("cov", "correction", correction)
     if x.array.ndim > 2 or dtypes.of(x.array.dtype) is dtypes.boolean:
         raise RuntimeError(f"cov(): expected input to have two or fewer dims and no bool dtype, got {x.array.ndim}")
     x = x if x.array.ndim == 2 else reshape(x, (1, -1))

@@ -14,7 +14,7 @@ from gradwright.backends.devices import chosen, place
 from gradwright.backends.numpy import namespace as xp
 from gradwright.base import dtypes
 from gradwright.engine.base import wrap
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import number, whole
 from gradwright.face.functions.memory_options import strided_only
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def made(n: int, periodic: bool, formula: Callable[[Any, int], Any], dtype: Any,
          requires_grad: bool) -> Any:  # fmt: skip
     """The window of ``n`` points whose weights are ``formula(k, m)``, as a tensor."""
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
-    n = number("window", "window_length", n)
+    n = whole("window", "window_length", n)
     weights = formula(xp.arange(n, dtype=float), n + (periodic and n > 1)) if n != 1 else xp.ones(1)
     out = wrap(place(chosen(device)).hold(xp.astype(weights, d.dtype)))
     return out.requires_grad_() if requires_grad else out

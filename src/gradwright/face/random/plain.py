@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwright.backends.devices import chosen
 from gradwright.base import dtypes
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import whole
 from gradwright.face.creation import alike, finish, size_of
 from gradwright.face.functions.memory_options import strided_only
 from gradwright.face.random.streams import Generator, drawn_array, source_of
@@ -103,7 +103,7 @@ def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Gene
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    low, high = number("randint", "low", low), number("randint", "high", high)
+    low, high = whole("randint", "low", low), whole("randint", "high", high)
     if low >= high:
         raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
     array = drawn_array(source_of(generator).integers(low, high, size_of("randint", (size,))))

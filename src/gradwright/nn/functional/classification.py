@@ -11,7 +11,7 @@ from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import size
 from gradwright.engine.apply import apply
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import number, whole
 from gradwright.face.functions import elementwise as e
 from gradwright.face.functions import reduce as _reduce
 from gradwright.face.functions.activation import floating_arg
@@ -94,6 +94,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("nll_loss", input), tensor_arg("nll_loss", target, "target", 2)
+    ignore_index = whole("nll_loss", "ignore_index", ignore_index)
     return _chosen("nll_loss", _loss.nll, x, t, weight, ignore_index, how)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradwright.base import dtypes
 from gradwright.base.errors import size
 from gradwright.engine.grad_mode import no_grad
+from gradwright.engine.numbers import whole
 from gradwright.face.creation import arange
 from gradwright.face.creation import tensor as tensor_of
 from gradwright.face.functions.elementwise import where
@@ -34,7 +35,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    x = tensor_arg("one_hot", tensor, "tensor")
+    x, num_classes = tensor_arg("one_hot", tensor, "tensor"), whole("one_hot", "num_classes", num_classes)
     if dtypes.of(x.array.dtype) is not dtypes.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {x.dtype}: "
                            "convert it with .long()")  # fmt: skip
@@ -61,6 +62,7 @@ def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> t
         )
     rows = w.array.shape[0]
     if padding_idx is not None:
+        padding_idx = whole(name, "padding_idx", padding_idx)
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows")
         padding_idx %= rows
