@@ -70,10 +70,21 @@ def as_function(value: Any) -> type[Function]:
     if rules and hasattr(value, "bwd") and not value.nondiff_argnums:  # it returns a gradient for each argument
         backward.__wrapped__ = rules[-1]  # type: ignore[attr-defined]
     body: dict[str, Any] = {"forward": staticmethod(forward), "backward": staticmethod(backward),
-                            "__module__": fun.__module__, "__doc__": fun.__doc__}  # fmt: skip
+                            "__module__": fun.__module__, "__doc__": fun.__doc__,
+                            "_jax": staticmethod(value)}  # fmt: skip
     if (declared := getattr(value, "samples", None)) is not None:
         body["samples"] = staticmethod(lambda: [_here(c) for c in (declared() if callable(declared) else declared)])
     return type(fun.__name__, (Function,), body)
+
+
+def values(function: type[Function], arguments: Any) -> tuple[list[Any], list[Any]]:
+    """What a function of JAX's returns when it is called, and what when it is differentiated: what its rule returns."""
+    at = [k for k, a in enumerate(arguments) if isinstance(a, TensorBase) and _moves(a)]
+    call = _Call(function._jax, arguments, at)  # type: ignore[attr-defined]
+    with _wide():
+        moved = [_there(arguments[k]) for k in at]
+        called, ruled = call(*moved), _jax().vjp(call, *moved)[0]
+    return [np.asarray(o) for o in called], [np.asarray(o) for o in ruled]
 
 
 class _Call:

@@ -1,5 +1,6 @@
 """The rules for forward mode and vmap, if there are any."""
 
+import numpy as np
 import pytest
 
 from gradwright.verify.check.battery.declared import forward_mode, vmap
@@ -91,7 +92,7 @@ def batching(T, rule=None, generated=False):
 
 def test_vmap(T):
     assert vmap(batching(T, lambda F, in_dims, x, n: (F.apply(x, n), in_dims[0]))).outcome == "PASS"
-    assert vmap(batching(T, lambda F, in_dims, x, n: (F.apply(x, n).mT, 1))).outcome == "PASS"
+    assert vmap(batching(T, lambda F, in_dims, x, n: (F.apply(x, n).mT, 1 - in_dims[0]))).outcome == "PASS"
     assert vmap(batching(T, generated=True)).outcome == "PASS"
 
 
@@ -103,3 +104,30 @@ def test_wrong_vmap(T, rule, says):
     finding = vmap(batching(T, rule))
     assert (finding.outcome, finding.cause) == ("FAIL", "vmap")
     assert says in finding.sentence
+
+
+def moved(x, d):
+    return x if d is None else x.movedim(d, 0)
+
+
+@pytest.mark.parametrize("rule", [
+    lambda d, x, y: (y - x, d[1]) if d[0] is None else (x - y, d[0]),
+    lambda d, x, y: (moved(y, d[1]) - x, 0) if d[0] is None else (moved(x, d[0]) - moved(y, d[1]), 0),
+    lambda d, x, y: (x - y, 0),
+    lambda d, x, y: ((moved(x, d[0]) - moved(y, d[1])) * (2 if d[1] is None else 1), 0),
+    lambda d, x, y: (moved(x, d[0]) - moved(y, d[1]), 0) if 0 in d else (x - y, 0),
+])  # fmt: skip
+def test_a_vmap_rule_that_is_right_for_some_places_of_the_samples_alone(T, rule):
+    def made(rule):
+        class Difference(T.autograd.Function):
+            forward = staticmethod(lambda x, y: x - y)
+            setup_context = staticmethod(lambda ctx, inputs, output: None)
+            backward = staticmethod(lambda ctx, g: (g, -g))
+            vmap = staticmethod(lambda info, in_dims, x, y: rule(in_dims, x, y))
+
+        return trial(Difference, *(np.array([row, 2 * x]) for row in (x, 3 - x)))
+
+    finding = vmap(made(rule))
+    assert (finding.outcome, finding.cause) == ("FAIL", "vmap")
+    assert "dimension" in finding.sentence
+    assert vmap(made(lambda d, x, y: (moved(x, d[0]) - moved(y, d[1]), 0))).outcome == "PASS"

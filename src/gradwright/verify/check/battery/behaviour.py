@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+import gradwright
 from gradwright.base.errors import GradientWarning
+from gradwright.verify.check import jax_functions
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import advised, error, failed, passed, skipped, tried
 from gradwright.verify.check.records import Finding, Outcome
@@ -168,6 +170,11 @@ def independent_calls(trial: Trial) -> Finding:
 
 def grad_modes(trial: Trial) -> Finding:
     """Whether it is recorded changes nothing: neither what forward returns nor what backward gives."""
+    if trial.subject.kind == "jax":
+        called, ruled = jax_functions.values(trial.subject.function, trial.call.tensors(gradwright)[0])
+        if len(called) != len(ruled) or not close(called, ruled):
+            return failed("value of the rule", "the rule (fwd, or jvp) returns another value than the function, and "
+                          "that is what jax.value_and_grad gives", "return from it first what the function returns")
     part = lambda fault: "backward" if "backward" in fault.sentence else "forward"
     return tried(trial, "grad mode", lambda fault: trial.lines(
         part(fault), r"grad_enabled|requires_grad|needs_input_grad|grad_fn"))  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +12,9 @@ import numpy as np
 import gradwright
 from gradwright.function.pushforward import pushforward
 from gradwright.verify.check.attempt import Attempt
-from gradwright.verify.check.battery.findings import failed, passed, skipped
+from gradwright.verify.check.battery.findings import failed, listed, passed, skipped
 from gradwright.verify.check.battery.orders import first_order
-from gradwright.verify.check.calls import Arg, flat, mapped
+from gradwright.verify.check.calls import Arg, Call, flat, mapped
 from gradwright.verify.check.records import Finding
 from gradwright.verify.check.trial import Trial, apart, close
 from gradwright.verify.diagnosis import Verdict
@@ -117,7 +119,7 @@ def _inner(a: list[Any], b: list[Any]) -> float:
 
 
 def vmap(trial: Trial) -> Finding:
-    """``vmap`` on two samples at once gives what each gives by itself."""
+    """``vmap`` on two samples at once gives what each gives by itself, wherever the samples are."""
     rule, generated = _own(trial, "vmap"), bool(getattr(trial.subject.function, "generate_vmap_rule", False))
     if rule is not None and generated:
         return failed("vmap", "both vmap and generate_vmap_rule are declared", "declare only one of them")
@@ -125,23 +127,61 @@ def vmap(trial: Trial) -> Finding:
         return passed("generate_vmap_rule is declared")
     if rule is None:
         return skipped("no vmap rule declared")
-    trials = [trial, trial.other(trial.call.elsewhere())]
-    apart_from = [each.run().arrays for each in trials]
-    args = zip(*[each.call.args for each in trials], strict=True)
-    both = iter([np.stack([a.array for a in pair]) for pair in args])
-    arguments = mapped(trial.call.arguments, lambda a: trial.T.from_numpy(next(both)))
-    in_dims = mapped(tuple(0 if isinstance(a, Arg) else None for a in trial.call.arguments), lambda a: a)
-    attempt = Attempt()
-    with attempt:
-        out, out_dims = rule(SimpleNamespace(batch_size=2, randomness="error"), in_dims, *arguments)
-        many = out if isinstance(out, tuple) else (out,)
-        dims = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(many)
-        values = [o.detach().numpy() for o in many]
-        said = [[v if d is None else np.take(v, k, d) for v, d in zip(values, dims, strict=True)] for k in (0, 1)]
     mend = "vmap(info, in_dims, *args) returns the results of all samples, and the dimension they are along"
-    if attempt.error is not None:
-        return failed("vmap", f"vmap fails: {attempt.said()}", mend, attempt.line(trial.subject.file))
-    if not all(close(s, a) for s, a in zip(said, apart_from, strict=True)):
-        return failed("vmap", "vmap gives other results than forward on one sample at a time", mend,
-                      trial.lines("vmap", "return"))  # fmt: skip
+    for dims in _dims(trial.call):
+        found, due, attempt = _batched(trial, rule, dims)
+        if attempt.error is not None and dims == [0] * len(dims):
+            return failed("vmap", f"vmap fails: {attempt.said()}", mend, attempt.line(trial.subject.file))
+        if attempt.error is None and not all(close(s, a) for s, a in zip(found, due, strict=True)):
+            where = "" if dims == [0] * len(dims) else f" where {listed(_told(trial.call.labels(), dims))}"
+            return failed("vmap", f"vmap gives other results than forward on one sample at a time{where}", mend,
+                          trial.lines("vmap", "return"))  # fmt: skip
     return passed()
+
+
+def _dims(call: Call) -> Iterator[list[int | None]]:
+    """Where the samples may be: all tensors have them first, or each alone, or all but one, or last."""
+    last = [a.array.ndim for a in call.args]
+    first = [0] * len(last)
+    mixed = [pair[k % 2] for k, pair in enumerate(zip(first, last, strict=True))]
+    for place in (first, last, mixed) if any(last) else (first,):
+        yield [*place]
+        for k in range(len(last) if len(last) > 1 else 0):
+            yield [d if j == k else None for j, d in enumerate(place)]
+            yield [None if j == k else d for j, d in enumerate(place)]
+
+
+def _told(names: Sequence[str], dims: Sequence[int | None]) -> list[str]:
+    return [f"`{n}` has no samples" if d is None else f"those of `{n}` are along dimension {d}"
+            for n, d in zip(names, dims, strict=True)]  # fmt: skip
+
+
+def _batched(trial: Trial, rule: Any, dims: Sequence[int | None]) -> tuple[list[Any], list[Any], Attempt]:
+    """What the rule gives for two samples, what forward gives for each, and what the rule raised."""
+    call, other = trial.call, trial.call.elsewhere()
+    pairs = [(a.array, a.array if d is None else b.array) for a, b, d in zip(call.args, other.args, dims, strict=True)]
+    one, two = (call.with_arrays(partial(_kth, arrays)) for arrays in zip(*pairs, strict=True))
+    due = [trial.other(c).run().arrays for c in (one, two)]
+    stacked = iter([p[0] if d is None else np.stack(p, d) for p, d in zip(pairs, dims, strict=True)])
+    arguments = mapped(call.arguments, lambda a: trial.T.from_numpy(np.array(next(stacked))))
+    left = iter(dims)
+    places = tuple(mapped(v, lambda a: next(left)) if _holds(v) else None for v in call.arguments)
+    attempt, said = Attempt(), []
+    with attempt:
+        out, out_dims = rule(SimpleNamespace(batch_size=2, randomness="error"), places, *arguments)
+        many = out if isinstance(out, tuple) else (out,)
+        along = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(many)
+        values = [o.detach().numpy() for o in many]
+        said = [[v if d is None else np.take(v, k, d) for v, d in zip(values, along, strict=True)] for k in (0, 1)]
+    return said, due, attempt
+
+
+def _kth(arrays: Sequence[Any], k: int, array: Any) -> Any:
+    return arrays[k]
+
+
+def _holds(value: Any) -> bool:
+    """Whether there is a tensor in an argument."""
+    found: list[Arg] = []
+    mapped(value, found.append)
+    return bool(found)
