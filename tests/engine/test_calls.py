@@ -470,3 +470,41 @@ def test_a_complex_cotangent_for_a_real_result_is_refused(T, leaf):
     for y, g in ((x * 2, T.tensor([1j])), (T.complex(x, x), T.tensor([1.0]))):
         with pytest.raises(RuntimeError, match="For complex Tensors, both grad_output and output are required to have"):
             y.backward(g)
+
+
+class Asks(gradwright.autograd.Function):
+    """A Function whose forward differentiates."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return gradwright.autograd.grad((x * x).sum(), x)[0]
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+
+
+UNRECORDED = {
+    "no_grad": (gradwright.no_grad, r"no_grad\(\) .* within enable_grad\(\)"),
+    "set_grad_enabled": (lambda: gradwright.set_grad_enabled(False), r"no_grad\(\) .* within enable_grad\(\)"),
+    "inference_mode": (gradwright.inference_mode, r"inference_mode\(\): compute .* outside it"),
+}
+
+
+@pytest.mark.parametrize("ask", [lambda y, x: y.backward(), lambda y, x: gradwright.autograd.grad(y, x)])
+@pytest.mark.parametrize("name", UNRECORDED)
+def test_what_is_asked_where_nothing_is_recorded_names_the_mode(name, ask):
+    mode, message = UNRECORDED[name]
+    x = gradwright.ones(2, requires_grad=True)
+    with mode(), pytest.raises(RuntimeError, match=f"does not require grad.* nothing is recorded .*{message}"):
+        ask((x * x).sum(), x)
+
+
+def test_so_does_what_is_asked_in_a_forward():
+    with pytest.raises(RuntimeError, match=r"the forward of a Function, .* within enable_grad\(\)"):
+        Asks.apply(gradwright.ones(2, requires_grad=True))
+
+
+def test_a_constant_is_no_matter_of_the_mode():
+    with pytest.raises(RuntimeError, match=r"does not have a grad_fn: gradwright.autograd.why_none"):
+        gradwright.ones(()).backward()

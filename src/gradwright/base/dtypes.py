@@ -106,7 +106,22 @@ def of(like: Any) -> dtype:
         return _by_numpy[np.dtype(like if plain else str(like).rpartition(".")[2])]  # another library's: its name
     except (KeyError, TypeError):
         known = ", ".join(d.name for d in _by_numpy.values())
-        raise TypeError(f"dtype: expected one of {known}, but got {like!r}") from None
+        raise TypeError(f"dtype: expected one of {known}, but got {like!r}{_mend(like)}") from None
+
+
+def _mend(like: Any) -> str:
+    """What to write in place of NumPy's dtypes that none of ours is."""
+    if not isinstance(like, np.dtype):
+        return ""
+    if not like.isnative:
+        return f", of foreign byte order: write array.astype({like.newbyteorder('=').name!r})"
+    return {
+        "f": ": write array.astype('float64')", "c": ": write array.astype('complex128')",
+        "O": ", Python's objects: make an array of numbers, all of one length, of them first",
+        "M": ": write array.astype('int64'), the number of its units", "m": ": write array.astype('int64')",
+        "U": ": text is no number, array.astype('float64') reads it", "S": ": array.astype('float64') reads numbers",
+        "V": f", of fields: give one of them, as array[{(like.names or ('name',))[0]!r}].copy()",
+    }.get(like.kind, "")  # fmt: skip
 
 
 def remedy(given: dtype, wanted: dtype) -> str:

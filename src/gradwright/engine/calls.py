@@ -219,6 +219,17 @@ def _target(t: Any) -> tuple[Any, int | None]:
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
+def _unrecorded() -> str:
+    """Why nothing is recorded now, with the mend; "" if it is."""
+    if now().inference:
+        return ("nothing is recorded in inference_mode(): compute what is differentiated outside it, or in no_grad() "
+                "instead and there within enable_grad(). ")  # fmt: skip
+    if not now().records:
+        return ("nothing is recorded here, in no_grad() or the forward of a Function, which runs as if in it: compute "
+                "what is differentiated within enable_grad(), of an input that requires grad. ")  # fmt: skip
+    return ""
+
+
 def roots_of(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any, Any]]:
     """The node of each output with its cotangent, checked: a Tensor if the pass is one of ``tensors``, else an array.
 
@@ -234,7 +245,7 @@ def roots_of(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[An
             t = value_of(t, g)
         if t._node is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn: "
-                               "gradwright.autograd.why_none(t) says what cut it off")  # fmt: skip
+                               f"{_unrecorded()}gradwright.autograd.why_none(t) says what cut it off")  # fmt: skip
         if g is None:
             if t.array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs, not for one of size "

@@ -213,3 +213,30 @@ def test_asarray_shares_copies_and_cuts_off(T, leaf):
     assert T.asarray([1, 2], dtype=T.float32, requires_grad=True).requires_grad
     copied, cut = T.asarray(x, copy=True), T.asarray(x * 2, requires_grad=False)
     assert (copied.grad_fn is not None, cut.requires_grad) == (True, False)
+
+
+UNFIT = {
+    "foreign byte order": (np.arange(3.0).astype(">f4"), r"foreign byte order: write array.astype\('float32'\)"),
+    "foreign ints": (np.arange(3).astype(">i8"), r"foreign byte order: write array.astype\('int64'\)"),
+    "objects": (np.array([1, None]), "Python's objects: make an array of numbers"),
+    "text": (np.array(["1"]), r"text is no number, array.astype\('float64'\) reads it"),
+    "dates": (np.array(["2020"], "M8[Y]"), r"write array.astype\('int64'\)"),
+    "fields": (np.zeros(2, [("a", "f4")]), r"of fields: give one of them, as array\['a'\].copy\(\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [gw.tensor, gw.as_tensor, gw.asarray, gw.from_numpy])
+@pytest.mark.parametrize("name", UNFIT)
+def test_arrays_that_no_tensor_can_hold_are_refused_with_the_mend(name, make):
+    array, message = UNFIT[name]
+    with pytest.raises(TypeError, match=message):
+        make(array)
+
+
+@pytest.mark.parametrize("make", [gw.as_tensor, gw.asarray, gw.from_numpy])
+def test_strides_that_are_no_multiple_of_the_entries(make):
+    field = np.ones(4, [("a", "i1"), ("b", "f4")])["b"]
+    with pytest.raises(ValueError, match=r"strides \(5,\), not a multiple of the element byte size 4.*array.copy\(\)"):
+        make(field)
+    assert make(field.copy()).stride() == (1,)
+    assert gw.tensor(field).tolist() == [1, 1, 1, 1]

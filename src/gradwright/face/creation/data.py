@@ -204,7 +204,7 @@ def as_tensor(data: TensorLike, dtype: DType = None, device: DeviceLike = None) 
     else:
         given = isinstance(data, np.ndarray)
         lent = given and data.dtype.kind in _PLACES and is_held(data)
-        array = unmasked("as_tensor", data) if given else read(data, dtype)
+        array = _regular("as_tensor", data) if given else read(data, dtype)
         out = finish(array, array.dtype if dtype is None else dtype, chosen(device), False)
         if lent and out.array is data:
             adopt(out)
@@ -257,6 +257,14 @@ def _is_over(x: Tensor, array: Any) -> bool:
     return x.device == CPU and x.array.dtype == array.dtype
 
 
+def _regular(function: str, array: Any) -> Any:
+    """An array that a tensor can be over; ValueError for one that lies in steps of parts of its entries."""
+    if any(step % array.itemsize for step in unmasked(function, array).strides if array.itemsize):
+        raise ValueError(f"{function}(): the given array has strides {array.strides}, not a multiple of the element "
+                         f"byte size {array.itemsize}, as a field of others has: give array.copy()")  # fmt: skip
+    return array
+
+
 _PLACES = "biu"
 """What graphs save as indices and masks, which are small beside what they are used on."""
 
@@ -268,11 +276,12 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     a copy. (Writes through arrays that `Tensor.numpy` gives are noticed.) It is noticed of whole numbers and booleans,
     which are indices and masks: while you hold the array, each operation that saves the tensor looks at all of it.
 
-    Raises TypeError for anything else, and for arrays of a dtype that tensors do not have.
+    Raises TypeError for anything else, and for arrays of a dtype that tensors do not have; ValueError for one whose
+    strides are not multiples of the size of its entries.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)}): tensor() takes numbers and lists of them")
-    dtypes.of(unmasked("from_numpy", ndarray).dtype)
+    dtypes.of(_regular("from_numpy", ndarray).dtype)
     lent = ndarray.dtype.kind in _PLACES and is_held(ndarray)
     t = finish(ndarray, None, None, False)
     if lent:
