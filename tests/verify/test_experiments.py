@@ -462,3 +462,38 @@ def test_digits_that_a_narrow_dtype_has_not_are_no_fault(name, dtype):
         visit, subject, suit = Visit(OfFunction(f, (x,))), Subject(f, (x,)), SUITS[str(dtype).partition(".")[2]]
         trying = Conditions(visit, subject, suit.atol, suit.rtol).trying
         assert fault(trying, "not linear", "dtype") is None, values
+
+
+# ---- complex inputs that happen to be real ---------------------------------------------------------------
+
+
+def holomorphic(value, slope):
+    def forward(ctx, z):
+        ctx.save_for_backward(z)
+        return value(z)
+
+    return made(forward=forward, backward=lambda ctx, g: slope(g, *ctx.saved_tensors))
+
+
+UNCONJUGATED = {
+    "cube": (lambda z: z * z * z, lambda g, z: 3 * g * z * z), "exp": (gw.exp, lambda g, z: g * z.exp()),
+    "sine": (gw.sin, lambda g, z: g * z.cos()), "squares": (lambda z: (z * z).sum(), lambda g, z: 2 * g * z),
+    "modulus": (lambda z: (z * z.conj()).real, lambda g, z: 2 * g * z.conj()),
+}  # fmt: skip
+CONJUGATED = {
+    "cube": (lambda z: z * z * z, lambda g, z: 3 * g * (z * z).conj()),
+    "exp": (gw.exp, lambda g, z: g * z.exp().conj()),
+    "logarithm": (gw.log, lambda g, z: g / z.conj()), "modulus": (gw.abs, lambda g, z: g * z / z.abs()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("door", [d for d in DOORS if d != "audit"])
+@pytest.mark.parametrize("dtype", [gw.complex128, gw.complex64], ids=str)
+@pytest.mark.filterwarnings("ignore:Input #0")
+def test_a_conjugate_that_real_numbers_do_not_miss(dtype, door):
+    for values in ([0.3, 1.2], [0.3j, 1.2j], [0.5]):
+        z = gw.tensor(values, dtype=dtype, requires_grad=True)
+        for name, parts in UNCONJUGATED.items():
+            assert not DOORS[door](holomorphic(*parts), z), (name, values)
+        for name, parts in CONJUGATED.items():
+            assert DOORS[door](holomorphic(*parts), z), (name, values)

@@ -351,6 +351,49 @@ def _largest(found: Sequence[Any]) -> float:
     return max((float(np.abs(z[np.isfinite(z)]).max(initial=0)) for z in found if _is_array(z)), default=0.0)
 
 
+def _off_axis(t: Trying) -> Fault | None:
+    """Complex inputs that are real, or imaginary, are turned; there the gradients must be those of differences."""
+    arrays, wanted = t.calls.arrays, t.calls.wanted
+    axis = [j for j, (a, w) in enumerate(zip(arrays, wanted, strict=True))
+            if w and a.dtype.kind == "c" and a.size and not (a.imag.any() and a.real.any())]  # fmt: skip
+    points = [(np.where(a == 0, 0.2, a) * (0.8 + 0.4j)).astype(a.dtype) if j in axis else a
+              for j, a in enumerate(arrays)]  # fmt: skip
+    given: dict[int, Any] = {}
+
+    def noted(k: int, like: Any) -> Any:
+        return given.setdefault(k, t.cotangents(k, like))
+
+    there = _tried(lambda: t.calls.outcome(Change(points, cotangents=noted))) if axis else None
+    if there is None:
+        return None
+    ways = [draw(a, 60) * np.maximum(np.abs(a), 0.05) if j in axis else np.zeros(a.shape) for j, a in enumerate(arrays)]
+
+    def sampler(s: Any) -> tuple[Any, list[Any]]:
+        moved = [(p + s * u).astype(p.dtype) if j in axis else p
+                 for j, (p, u) in enumerate(zip(points, ways, strict=True))]  # fmt: skip
+        values = t.calls.outcome(Change(moved, plain=True)).values
+        return s, [np.array([[sum(_inner(g, values[k]) for k, g in given.items())]])]
+
+    h = t.unit ** (1 / 3)
+    taken = [_tried(partial(differences, sampler, step)) for step in (h, h / 2)]
+    whole, half = (np.nan if d is None else d.slopes[0].item() for d in taken)
+    if not np.isfinite(whole - half):
+        return None
+    pairs = [(there.gradients[j], ways[j]) for j in axis if there.gradients[j] is not None]
+    found = sum(_inner(g, u) for g, u in pairs)
+    size = max(sum(float(np.abs(g * u).sum()) for g, u in pairs), abs(half))
+    if not abs(found - half) > 10 * abs(whole - half) + max(t.rtol, 20 * t.unit ** (2 / 3)) * size:
+        return None
+    names = ", ".join(f"`{t.names[j]}`" for j in axis)
+    return Fault("off the axis", f"where {names} is turned off the axis that its entries are on, backward gives a "
+                 f"slope of {found:.6g}, and differences {half:.6g}", "conjugate what grad_output is multiplied with: "
+                 "3 * grad_output * (z * z).conj() for z**3")  # fmt: skip
+
+
+def _inner(a: Any, b: Any) -> float:
+    return float(np.sum((np.conj(a) * b).real))
+
+
 def _scaled(t: Trying, factor: float, k: int, like: Any) -> Any:
     return (factor * t.cotangents(k, like)).astype(like.dtype)
 
@@ -380,6 +423,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "not linear": Experiment("the grad_outputs: by a factor, or another is added", "that the gradients change likewise",
                              _linear),
     "same tensor": Experiment("two inputs become one tensor", "results; and the gradient is the sum", _same_tensor),
+    "off the axis": Experiment("complex inputs that are all real, or imaginary", "that differences give the gradients",
+                               _off_axis),
     "dtype": Experiment("the dtype: float64 for one that is narrower", "the gradients, but for rounding", _dtype),
     "needs_input_grad": Experiment("which inputs require grad", "results and the gradients of these", _asking),
     "strides": Experiment("how inputs and grad_outputs lie in memory", "results and gradients", _strides),

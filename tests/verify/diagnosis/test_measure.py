@@ -111,3 +111,36 @@ def test_a_kink_among_the_steps_makes_no_right_derivative_wrong():
     for at in (1.003, 1.0008, 1.00021):
         found = gradwright.autograd.diagnose(lambda x, at=at: (x * 3).sin() + 0.05 * (x - at).relu(), x)
         assert found.verdict != "WRONG"
+
+
+def fixed_point(tolerance, factor=1.0):
+    """y = cos(x y), and its derivative by the implicit function theorem, times a factor."""
+
+    class FixedPoint(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            a = x.detach().numpy()
+            y, n = a * 0, a * 0 + 1
+            while np.max(np.abs(n - y)) > tolerance:
+                y, n = n, np.cos(a * n)
+            n = gradwright.from_numpy(n.copy())
+            ctx.save_for_backward(x, n)
+            return n
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            s = (x * y).sin()
+            return factor * g * (-s * y) / (1 + s * x)
+
+    return FixedPoint
+
+
+@pytest.mark.parametrize("values", [[0.3, 0.8], [0.5], [0.2, 0.4, 0.9, 0.7]])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-13])
+def test_an_iteration_that_stops_at_a_tolerance_is_not_wrong(tolerance, values):
+    x = gradwright.tensor(values, dtype=gradwright.float64, requires_grad=True)
+    d = gradwright.autograd.diagnose(fixed_point(tolerance), x)
+    assert d.verdict == "VERIFIED" or (d.verdict, d.reason) == ("INCONCLUSIVE", "noise"), str(d)
+    for factor in (1 + max(1e3 * tolerance, 1e-4), 2.0, -1.0, 0.0):
+        assert gradwright.autograd.diagnose(fixed_point(tolerance, factor), x).verdict == "WRONG"

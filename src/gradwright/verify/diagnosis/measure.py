@@ -20,6 +20,8 @@ _TINY = 1e-6
 _AGAIN = 64
 """So many rows at most are looked at again where backward says something else."""
 _NOISE = 1e3
+_JUMPS = 100.0
+"""How far the slope of an iteration may be off when it ends, in units of the jumps of its results over the inputs."""
 _SHARP = 2e-8
 """Error bars wider than this part of the derivative are doubtful: five of them would hide an error of 1e-6."""
 
@@ -56,6 +58,7 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
         with case.listening():
             _widen(case, x, row, backward, n)
             _doubt(case, x, row, backward, n, grain)
+            _stops(case, x, row, backward, n)
         unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
         scale = max(_largest(n), unit**0.5 * largest)
         trust = 5 if unit < 1e-10 else 15  # what float32 rounds inside a function, nobody knows
@@ -106,6 +109,33 @@ def _doubt(case: Case, x: Any, part: Part, backward: Any, n: _Numbers, grain: An
         apart = np.abs(again.value - value)
         torn = ~n.kinks[rows] & ~again.kinks & (apart > 5 * (bar + again.bar) + 1e-6 * np.abs(value))
         n.value[rows], n.bar[rows] = np.where(torn, again.value, value), np.where(torn, again.bar, bar)
+
+
+def _stops(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
+    """Where backward is slightly off and results jump, as those of an iteration that stops at a tolerance, widen bars.
+
+    Such results are smooth between jumps, and off from the limit, whose derivative a backward may give. A jump is as
+    high on a grid twice as fine; a kink is half as high, and what is smooth far lower.
+    """
+    with np.errstate(all="ignore"):
+        off = np.where(n.kinks, 0, np.abs(backward - n.value))
+        slight = (off > 5 * n.bar + 1e-7 * np.abs(n.value)) & (off <= 0.1 * _largest(n))
+        if not slight.any() or max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]]) > 1e-10:
+            return
+        signs = np.random.default_rng(23).choice([-1.0, 1.0], x.array.shape)
+        way = np.maximum(np.abs(x.array), 0.05) * signs
+        own = [way if t is x else np.zeros(t.array.shape) for t in case.varied]
+        jumps: Any = 0.0
+        with together(case, own) as there:
+            for far in (0.1, 0.25):
+                rows = [[_real(here(o.reshape(-1))[None, slice(None) if c.entries is None else c.entries], c)
+                         for o, c in zip(there(t), case.columns, strict=True)] for t in np.linspace(-far, far, 129)]
+                values = np.vstack([np.hstack(row) for row in rows])
+                fine, coarse = (np.abs(np.diff(v, 4, axis=0)).max(0) / 3 for v in (values, values[::2]))
+                level = (fine > 0.55 * coarse) & (fine > 1e3 * 2.0**-52 * np.abs(values).max(0))
+                jumps = np.maximum(jumps, np.where(level, fine, 0))
+        room = _JUMPS * jumps / _sizes(x, part.coordinates)[:, None]
+        n.bar[...] = np.where(slight & (off <= room), np.maximum(n.bar, off), n.bar)
 
 
 class _Numbers(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.verify.diagnosis.case import Case
+from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.random_sums import (
     along,
     apart,
@@ -22,7 +23,7 @@ from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.experiments import REFUSED, Fault
 from gradwright.verify.numeric.differences import here
 from gradwright.verify.numeric.draws import drawn
-from gradwright.verify.numeric.jacobian import as_coordinates, coordinates, rounding
+from gradwright.verify.numeric.jacobian import Subject, as_coordinates, coordinates, rounding
 from gradwright.verify.numeric.streams import Streams, kept_between_calls
 from gradwright.verify.witness import Witness
 
@@ -200,11 +201,20 @@ def _other_point(case: Case, residuals: Sequence[Residual], cotangents: Sequence
         return {}
     off, room = apart(there, said, direction, slope)
     result: dict[str, Any] = {"interleaved": _apart(here_said, mixed)}
+    if abs(off) > room and case.grid.whole and not _is_wrong(case, there):
+        return result
     if np.isfinite(off) and np.isfinite(room):
         result["elsewhere"] = abs(off), room
         known = _known(case, residuals, cotangents, direction)
         result["same_elsewhere"] = _apart(said, here_said) < 1e-9 and abs(known - slope.value) > room
     return result
+
+
+def _is_wrong(case: Case, there: Subject) -> bool:
+    """Whether entries are wrong at the other point, looked at as carefully as those at the first."""
+    moved = Case(case.func, there.inputs, case.arguments)
+    moved.on(case.grid, [o.name for o in case.columns])
+    return any(r.wrong.any() for r in measure(moved)[0])
 
 
 def _known(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any], direction: Any) -> float:

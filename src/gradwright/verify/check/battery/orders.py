@@ -19,7 +19,7 @@ from gradwright.verify.diagnosis.examination import NOT_GIVEN
 from gradwright.verify.diagnosis.records import apart
 from gradwright.verify.witness import second_witness
 
-ALSO = ("not linear", "same tensor")
+ALSO = ("not linear", "same tensor", "off the axis")
 """Experiments that a gradient must stand besides."""
 
 
