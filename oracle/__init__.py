@@ -10,7 +10,7 @@ their state, too) and of optimisers (ten steps, and their state)::
     python -m oracle --group nn.functional         one group
     python -m oracle --samples all --dtypes --forms --errors --jobs 2     what `make oracle` runs
     python -m oracle --missing                     the names of the operations that gradwright lacks
-    python -m oracle --docs                        write docs/operators.md anew
+    python -m oracle --docs                        write docs/operators.md and docs/differences.md anew
 
 ``--dtypes`` adds float32 (value), complex128 (as float64), int64 and bool (value); ``--forms`` adds the method, the
 operator and the in-place form; ``--errors`` adds the inputs that must be refused. The exit status is 1 if anything

@@ -13,6 +13,7 @@ from rich.progress import track
 if importlib.util.find_spec("torch") is None:
     sys.exit("The oracle compares with PyTorch, which is not installed: pip install -e '.[oracle]'")
 
+from oracle import differences
 from oracle.check import Options
 from oracle.entries import GROUPS, chosen, name_of
 from oracle.known import COMPILED, KNOWN, TRANSFORMED
@@ -29,7 +30,8 @@ def main() -> int:
     console = Console()
     if asked.docs:
         DOCS.write_text(operators_page(), encoding="utf-8")
-        console.print(f"Wrote {DOCS}")
+        differences.write()
+        console.print(f"Wrote {DOCS} and {', '.join(map(str, differences.PAGES.values()))}")
         return 0
     entries = chosen(asked.op, asked.group)
     if not entries:
@@ -71,7 +73,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--exact", action="store_true", help="compile with exact=True")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
     parser.add_argument("--missing", action="store_true", help="only list what gradwright lacks")
-    parser.add_argument("--docs", action="store_true", help="only write docs/operators.md")
+    parser.add_argument("--docs", action="store_true", help="only write docs/operators.md and docs/differences.md")
     return parser.parse_args()
 
 
