@@ -7,9 +7,10 @@ those matter, forward is run again for it, with its operations differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -19,13 +20,13 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.levels import latest, of_arguments
-from gradwright.engine.mode import inside, now, recording, resumed
+from gradwright.engine.mode import inside, now, recording, resumed, switch
 from gradwright.function.contract.containers import put_together, take_apart
 from gradwright.function.contract.reached import reachable
 from gradwright.function.outputs import unrecorded
 from gradwright.function.pushforward import begun, finished
-from gradwright.function.watched import outside_ctx
-from gradwright.function.watched.in_backward import unequal
+from gradwright.function.watched import in_motion, outside_ctx
+from gradwright.function.watched.in_backward import Guard, unequal
 from gradwright.ops.shape import alias
 from gradwright.ops.shape import copy as copied
 from gradwright.transform.arguments import differentiable
@@ -62,11 +63,44 @@ def moved(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any
         again = Again(cls, values)
         result = cls.apply(*values)
         ctx, second = _context(cls, again, values, result)
-        found, _ = finished(cls, ctx, values, second, tangents)
+        found = _guarded(cls, ctx, values, second, tangents)
     outs = tensors_in(result)
     for o, t in zip(outs, found, strict=True):
         _check(o, t, values, tangents)
     return result, [_apart(o, t, values, tangents) for o, t in zip(outs, found, strict=True)]
+
+
+def _guarded(cls: Any, ctx: Any, values: Sequence[Any], result: Any, tangents: Sequence[Any],
+             looks: bool = True) -> list[Any]:  # fmt: skip
+    """What jvp returns, with what is known of what it has cut off, as of a backward.
+
+    Raises CutError if something that moves in a level outside is missing in how that moves.
+    """
+    given = [t for t in (*tangents, *tensors_in(vars(ctx)), *ctx._to_save) if isinstance(t, TensorBase)]
+    nodes = [t._node for t in given if t._node is not None]
+    before = now()
+    guard = Guard(f"{cls.__name__}.jvp", nodes, getattr(cls._node_class, "surrogate", None), before.records)
+    try:
+        switch(before.but(listener=guard))
+        found = finished(cls, ctx, values, result, tangents)[0]
+    finally:
+        switch(before)
+        guard.done()
+    if not looks:
+        guard.check()
+    if not (looks and guard.halted):
+        return guard.settled(found)
+
+    def again(still: Callable[[Any], Any]) -> Any:
+        own = copy(ctx)
+        own._to_save = tuple(map(still, ctx._to_save))
+        kept: list[Any] = []
+        rest = take_apart(vars(ctx), kept)
+        vars(own).update(put_together(rest, map(still, kept)))
+        return _guarded(cls, own, values, result, [*map(still, tangents)], False)
+
+    look = partial(in_motion.passed, again)
+    return guard.settled(in_motion.compared(look, [t.array for t in given], guard, found))
 
 
 def _has_history(v: Any) -> bool:

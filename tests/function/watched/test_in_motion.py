@@ -230,3 +230,45 @@ def test_an_input_that_is_returned_as_it_came_is_saved_as_the_input(name, road):
     F = cube(lambda ctx, g, *more: g * read(ctx) ** 2, forward)
     found = ROADS[road](lambda x: (F.apply(x)[0] if name == "one of two" else F.apply(x)).sum())
     assert gw.allclose(found, 2 * X * V)
+
+
+def in_no_grad(x):
+    with gw.no_grad():
+        return x**2
+
+
+def shifted(x):
+    e = (x - x.detach().amax()).exp()
+    return x**2 * (e / e)
+
+
+IN_JVP = {
+    "nothing": lambda x: x**2,
+    "a shift": shifted,
+    "detach()": lambda x: x.detach() ** 2,
+    ".data": lambda x: x.data**2,
+    "no_grad()": in_no_grad,
+    "numpy()": lambda x: gw.from_numpy(x.detach().numpy() ** 2),
+    "tolist()": lambda x: gw.tensor(x.tolist(), dtype=gw.float64) ** 2,
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("name", IN_JVP)
+def test_a_jvp_that_is_cut_off_is_never_missed_in_silence(name, road):
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 3 * IN_JVP[name](ctx.saved_tensors[0])
+
+    assert outcome(road, Cube) in ({"right"} if name in ("nothing", "a shift") else {"right", "caught", "refused"})

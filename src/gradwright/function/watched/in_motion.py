@@ -7,7 +7,7 @@ then raises if it comes to a cut with anything but rounding, as that of any othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,18 +37,49 @@ def _arrays(node: Any, grads: Sequence[Any]) -> list[Any]:
 
 
 def checked(node: Any, grads: Sequence[Any], guard: Guard, found: list[Any]) -> list[Any]:
-    """What the backward of ``node`` has found for these cotangents, if nothing is missing in how that moves.
+    """`compared` with what the backward of ``node`` has found for these cotangents."""
+    return compared(partial(_look, node, grads), _arrays(node, grads), guard, found)
+
+
+def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, found: list[Any]) -> list[Any]:
+    """What has been found of arrays, if nothing is missing in how that moves, which ``again`` looks for.
 
     Raises CutError if something is; if that is missing in a history alone, what goes through that will raise it.
     """
     try:
-        _look(node, grads)
+        again()
     except CutError as error:
         if guard.moved:
             raise
-        lost = partial(_lost, guard, str(error), [n for array in _arrays(node, grads) for n in _histories(array)])
+        lost = partial(_lost, guard, str(error), [n for array in given for n in _histories(array)])
         return [None if t is None else lost(t, inside=isinstance(t.array, LevelArray)) for t in found]
     return found
+
+
+def passed(run: Callable[[Callable[[Any], Any]], Any]) -> None:
+    """Run ``run(still)``, recorded, and a pass from what it returns to the leaves that ``still`` makes of tensors."""
+    before = now()
+    leaves: dict[int, Any] = {}
+
+    def still(t: Any) -> Any:
+        if t is None or of(t.array.dtype).category < FLOAT or not (is_followed(t.array) or t._node is not None):
+            return t
+        if id(t) not in leaves:
+            leaves[id(t)] = wrap(_values(t.array)).requires_grad_()
+        return leaves[id(t)]
+
+    try:
+        switch(before.but(records=True, stopped=-1, listener=None))
+        _pass(run(still), [*leaves.values()])
+    finally:
+        switch(before)
+
+
+def _pass(found: Any, leaves: Sequence[Any]) -> None:
+    outs = [t for t in (found if isinstance(found, (tuple, list)) else (found,)) if isinstance(t, TensorBase)]
+    outs = [t for t in outs if t._node is not None]
+    if outs and leaves:
+        grad(outs, leaves, [unequal(t) for t in outs], allow_unused=True)
 
 
 def _lost(guard: Guard, message: str, ends: Sequence[Node], t: Any, inside: bool) -> Any:
@@ -73,11 +104,7 @@ def _look(node: Any, grads: Sequence[Any]) -> None:
     try:
         switch(before.but(records=True, stopped=-1, listener=None))
         node._next = tuple([leaves.inputs[n]._node if n in leaves.inputs else n for n in following])
-        found = node._recorded([leaves.still(g) for g in grads], None)
-        outs = [t for t in (found if type(found) is tuple else (found,)) if isinstance(t, TensorBase)]
-        outs = [t for t in outs if t._node is not None]
-        if outs and leaves.all:
-            grad(outs, leaves.all, [unequal(t) for t in outs], allow_unused=True)
+        _pass(node._recorded([leaves.still(g) for g in grads], None), leaves.all)
     finally:
         put_back()
         node._next = following
