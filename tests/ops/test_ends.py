@@ -148,6 +148,25 @@ def test_norms_are_homogeneous(p: float, dtype: str, largest: int) -> None:
                     np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6, err_msg=f"2**{k}")
 
 
+# Function, point, first and second derivative.
+FAR: list[tuple[str, Any, list[float], list[float], list[float]]] = [
+    ("log_ndtr", gw.special.log_ndtr, [-40, -700, -1e5], [40.0249688, 700.0014286, 1e5], [-0.9993774, -0.999998, -1]),
+    ("erfcx", gw.special.erfcx, [1e3, 1e6], [-5.6418873854e-7, -5.6418958e-13], [1.1283758241e-9, 1.1283792e-18]),
+    ("gelu", lambda s: gw.nn.functional.gelu(s, approximate="tanh"), [-1e30, -INF, 1e30, INF], [0, 0, 1, 1], [0] * 4),
+    ("logit", lambda s: gw.logit(s, eps=0.1), [0, 1, -5, 0.5], [0, 0, 0, 4], [0] * 4),
+    ("hypot", lambda s: gw.hypot(s, gw.ones_like(s)), [1e6, -1e8], [1, -1], [1e-18, 1e-24]),
+]
+
+
+@pytest.mark.parametrize("way", [w for w in WAYS if w != "jvp"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "f", "at", "first", "second"), FAR, ids=[r[0] for r in FAR])
+def test_far_out(name: str, f: Any, at: Any, first: Any, second: Any, dtype: str, way: str) -> None:
+    one, two = (g(f, gw.tensor(at, dtype=getattr(gw, dtype))).numpy() for g in WAYS[way])
+    np.testing.assert_allclose(one, first, rtol=1e-6)
+    np.testing.assert_allclose(two, second, rtol=1e-6)
+
+
 def test_softsign_far_away() -> None:
     for dtype, far in (("float32", 1e18), ("float64", 1e150)):
         x = gw.tensor([far, -far, 1e9], dtype=getattr(gw, dtype), requires_grad=True)

@@ -96,6 +96,7 @@ def gelu_tanh(xp, x):
 
 
 def _gelu_tanh_slope(xp, g, x):
+    x = xp.clip(x, -100.0, 100.0)  # beyond, where a square may overflow, the slope is 0 or 1
     square = x * x
     t = xp.tanh((_GELU * x) * (1 + _CUBIC * square))
     return g * (0.5 + 0.5 * t + (x * (1 - t * t)) * (0.5 * _GELU + (1.5 * _GELU * _CUBIC) * square))

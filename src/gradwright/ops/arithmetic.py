@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gradwright.ops.complex import real_part
-from gradwright.ops.declare import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin, op
 
 _PAIR = [Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A(2, 3))]
 _POSITIVE_SECOND = [Sample(A(3, 4), A(3, 4, low=0.5)), Sample(A(3, 1), A(4, low=0.5)), Sample(A(), A(2, low=0.5))]
@@ -139,7 +139,18 @@ def hypot(xp, x, y):
     return xp.hypot(x, y)
 
 
-hypot.vjp(x=lambda xp, g, x, out: g * (x / out), y=lambda xp, g, y, out: g * (y / out))
+@op(direct=True, kind="elementwise", samples=[Sample(A(3, 4), A(3, 4), A(3, 4, low=0.5))])
+def _share(xp, x, y, r):
+    """x/r where r is known to be hypot(x, y), as a function of these: d/dx = y**2/r**3, d/dy = -x y/r**3."""
+    return x / r
+
+
+_share.vjp(
+    x=lambda xp, g, x, y, r: g * _share(y, x, r) * _share(y, x, r) / r,
+    y=lambda xp, g, x, y, r, out: -g * out * _share(y, x, r) / r,
+    r=lambda xp, g: xp.zeros_like(g),
+)
+hypot.vjp(x=lambda xp, g, x, y, out: g * _share(x, y, out), y=lambda xp, g, x, y, out: g * _share(y, x, out))
 
 
 @builtin(complex="general", kind="elementwise", node="NegBackward0", samples=[Sample(A(3, 4)), Sample(A())])

@@ -5,7 +5,7 @@ A cotangent g stands for dL = Re(conj(g) dy), so that a real loss goes down alon
 
 from __future__ import annotations
 
-from gradwright.ops.declare import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin, op
 from gradwright.ops.shape import sum_to
 
 _COMPLEX = [Sample(A(3, 4, complex=True)), Sample(A(complex=True))]
@@ -62,13 +62,33 @@ def imag(xp, x):
 imag.vjp(x=lambda xp, g: to_complex(xp.zeros_like(g), g))
 
 
-def turned(xp, g, x, y):
-    """s, a, b with s a = g x/(x**2 + y**2), s b = g y/(x**2 + y**2), 0 at the origin, whose squares are in range."""
+def inverted(xp, x, y):
+    """x/(x**2 + y**2) and y/(x**2 + y**2), 0 at the origin, without overflow."""
     size = xp.abs(x) + xp.abs(y)
     size = xp.where((size > 0) & (size < float("inf")), size, xp.zero(size) + 1)
-    x, y = x / size, y / size
-    square = x * x + y * y
-    return g / size / xp.where(square == 0, xp.zero(square) + float("inf"), square), x, y
+    a, b = x / size, y / size
+    square = a * a + b * b
+    square = xp.where(square == 0, xp.zero(square) + float("inf"), square)
+    p, q = a / square / size, b / square / size
+    return _inverse(p, q, x, y), _inverse(q, p, y, x)
+
+
+@op(direct=True, kind="elementwise", moves=True, samples=[Sample(A(3, 4), A(3, 4), A(3, 4), A(3, 4))])
+def _inverse(xp, p, q, x, y):
+    """p, known to be x/(x**2 + y**2), as a function of these; q is y/(x**2 + y**2). Its derivatives cancel nothing."""
+    return p
+
+
+def _other(p, q, x, y):
+    return _inverse(q, p, y, x)
+
+
+_inverse.vjp(
+    x=lambda xp, g, p, q, x, y, out: g * ((r := _other(p, q, x, y)) - out) * (r + out),
+    y=lambda xp, g, p, q, x, y, out: -2 * g * out * _other(p, q, x, y),
+    p=lambda xp, g: xp.zeros_like(g),
+    q=lambda xp, g: xp.zeros_like(g),
+)
 
 
 @builtin(kind="elementwise", complex="general", node="AngleBackward0",
@@ -86,8 +106,8 @@ def angle(xp, x):
 def _angle_slope(xp, g, x):
     if not is_complex(xp, x):
         return xp.zeros_like(g)
-    scale, b, a = turned(xp, g, xp.imag(x), xp.real(x))
-    return to_complex(-b * scale, a * scale)
+    p, q = inverted(xp, xp.real(x), xp.imag(x))
+    return to_complex(-g * q, g * p)
 
 
 angle.vjp(x=_angle_slope)

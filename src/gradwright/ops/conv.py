@@ -17,11 +17,8 @@ _PLANE = Lattice((2, 3), (1, 2), (2, 1), ((0, 1), (2, -1)))
 _BLOCK = Lattice((2, 1, 2), (1, 2, 2), (1, 1, 1), ((0, 0), (0, 0), (1, 1)))
 
 
-@builtin(
-    kind="linear",
-    node="Im2ColBackward0",
-    samples=[Sample(A(2, 4), lattice=_LINE), Sample(A(1, 2, 3, 4), lattice=_PLANE)],
-)
+@builtin(kind="linear", node="Im2ColBackward0",
+         samples=[Sample(A(2, 4), lattice=_LINE), Sample(A(1, 2, 3, 4), lattice=_PLANE)])  # fmt: skip
 def windows(xp, x, *, lattice):
     """The windows of x: (..., *size) -> (..., *kernel, *count), zeros around it."""
     return xp.asarray(xp.windows(x, lattice=lattice), copy=True)
@@ -82,12 +79,8 @@ _CASES = [
 ]
 
 
-@builtin(
-    complex="holomorphic",
-    multilinear=True,
-    node="ConvolutionBackward0",
-    samples=[Sample(x, w, **static) for x, w, _, static in _CASES],
-)
+@builtin(complex="holomorphic", multilinear=True, node="ConvolutionBackward0",
+         samples=[Sample(x, w, **static) for x, w, _, static in _CASES])  # fmt: skip
 def conv(xp, x, weight, *, lattice, groups):
     """y[n, o, i] = sum_c,k weight[o, c, k] x[n, c, i stride + k dilation], c over the channels in the group of o.
 
@@ -96,11 +89,8 @@ def conv(xp, x, weight, *, lattice, groups):
     return _product(xp, x, weight, None, lattice, groups)
 
 
-@builtin(
-    complex="holomorphic",
-    node="ConvolutionBackward0",
-    samples=[Sample(x, w, A(2), **static) for x, w, _, static in _CASES[:2]],
-)
+@builtin(complex="holomorphic", node="ConvolutionBackward0",
+         samples=[Sample(x, w, A(2), **static) for x, w, _, static in _CASES[:2]])  # fmt: skip
 def biased_conv(xp, x, weight, bias, *, lattice, groups):
     """`conv` with ``bias[o]`` added."""
     return _product(xp, x, weight, bias, lattice, groups)
@@ -124,12 +114,8 @@ def _flipped(xp, weight, groups):
     return xp.reshape(turned, (groups * inner, out // groups, *kernel))
 
 
-@builtin(
-    complex="holomorphic",
-    multilinear=True,
-    node="ConvolutionBackward0",
-    samples=[Sample(y, w, size=x.shape[2:], **static) for x, w, y, static in _CASES],
-)
+@builtin(complex="holomorphic", multilinear=True, node="ConvolutionBackward0",
+         samples=[Sample(y, w, size=x.shape[2:], **static) for x, w, y, static in _CASES])  # fmt: skip
 def conv_transpose(xp, x, weight, *, size, lattice, groups):
     """The adjoint of `conv` by its input: (N, O, *count), (O, C / groups, *kernel) -> (N, C, *size)."""
     batch, count = x.shape[0], x.shape[2:]
@@ -142,12 +128,8 @@ def conv_transpose(xp, x, weight, *, size, lattice, groups):
     return xp.spread_windows(_rows(xp, weight, groups), x, size=size, lattice=lattice)
 
 
-@builtin(
-    complex="holomorphic",
-    multilinear=True,
-    node="ConvolutionBackward0",
-    samples=[Sample(x, y, **static) for x, _, y, static in _CASES],
-)
+@builtin(complex="holomorphic", multilinear=True, node="ConvolutionBackward0",
+         samples=[Sample(x, y, **static) for x, _, y, static in _CASES])  # fmt: skip
 def conv_weight(xp, x, y, *, lattice, groups):
     """The adjoint of `conv` by its weight: (N, C, *size), (N, O, *count) -> (O, C / groups, *kernel)."""
     if _many_short_rows(x):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradwright.ops.activation import sigmoid
-from gradwright.ops.complex import is_complex, real_part, turned
+from gradwright.ops.complex import inverted, is_complex, real_part
 from gradwright.ops.declare import A, Sample, builtin
 
 _LOG2, _LOG10, _INF = 0.6931471805599453, 2.302585092994046, float("inf")
@@ -154,8 +154,8 @@ def atan2(xp, x, y):
     return xp.atan2(x, y)
 
 
-atan2.shared(turn=turned)
-atan2.vjp(x=lambda xp, g, turn: turn[0] * turn[2], y=lambda xp, g, turn: -(turn[0] * turn[1]))
+atan2.shared(turn=lambda xp, g, x, y: inverted(xp, x, y))
+atan2.vjp(x=lambda xp, g, turn: g * turn[1], y=lambda xp, g, turn: -(g * turn[0]))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SinhBackward0", samples=_REAL)
@@ -191,10 +191,17 @@ def asinh(xp, x):
     return xp.asinh(x)
 
 
+@builtin(kind="elementwise", samples=[Sample(A(3, 4), plus=1), Sample(A(3, 4, low=1.3, high=3.0), plus=-1)])
+def root_of_square(xp, x, *, plus):
+    """sqrt(x**2 + plus) for ``plus`` of 1 or -1, without overflow; dy/dx = x/y."""
+    return xp.minimum(xp.sqrt(x * x + plus), xp.abs(x) + 1.5)
+
+
+root_of_square.vjp(x=lambda xp, g, x, out: g * (x / out))
+
+
 def _asinh_slope(xp, g, x):
-    if is_complex(xp, x):
-        return g / xp.sqrt(1 + x * 1j) / xp.sqrt(1 - x * 1j)
-    return g / xp.minimum(xp.sqrt(x * x + 1), xp.abs(x) + 1.5)  # the second only where the square overflows
+    return g / (xp.sqrt(1 + x * 1j) * xp.sqrt(1 - x * 1j) if is_complex(xp, x) else root_of_square(x, plus=1))
 
 
 asinh.vjp(x=_asinh_slope)
@@ -207,7 +214,7 @@ def acosh(xp, x):
 
 
 def _acosh_slope(xp, g, x):
-    return g / (xp.sqrt(x - 1) * xp.sqrt(x + 1) if is_complex(xp, x) else xp.minimum(xp.sqrt(x * x - 1), xp.abs(x)))
+    return g / (xp.sqrt(x - 1) * xp.sqrt(x + 1) if is_complex(xp, x) else root_of_square(x, plus=-1))
 
 
 acosh.vjp(x=_acosh_slope)

@@ -79,11 +79,8 @@ put.vjp(
 )
 
 
-@builtin(
-    kind="linear",
-    node="IndexAddBackward0",
-    samples=[*_PUTS, Sample(A(4, 5), A(3, 5), A(values=[1, 1, 0]), key=(HERE,))],
-)
+@builtin(kind="linear", node="IndexAddBackward0",
+         samples=[*_PUTS, Sample(A(4, 5), A(3, 5), A(values=[1, 1, 0]), key=(HERE,))])  # fmt: skip
 def add_at(xp, x, value, *places, key):
     """A copy of x with ``value`` added to ``x[key]``; places named more than once add up."""
     return xp.put(x, value, *places, key=key, accumulate=True)
@@ -132,11 +129,8 @@ def restride(xp, x, *, source, target):
     return xp.restride(x, source=source, target=target)
 
 
-@builtin(
-    kind="linear",
-    node="AsStridedBackwardBackward0",
-    samples=[*_LAYOUTS, Sample(A(2, 2), source=((2, 2), (1, 1), 2), target=((5,), (1,), 0))],
-)
+@builtin(kind="linear", node="AsStridedBackwardBackward0",
+         samples=[*_LAYOUTS, Sample(A(2, 2), source=((2, 2), (1, 1), 2), target=((5,), (1,), 0))])  # fmt: skip
 def unstride(xp, x, *, source, target):
     """What `restride` does to a cotangent: a copy in which entries of x in one place add up, and all else is 0."""
     return xp.unstride(x, source=source, target=target)
@@ -160,11 +154,8 @@ def diagonal(xp, x, *, offset):
     return xp.linalg.diagonal(x, offset=offset)
 
 
-@builtin(
-    kind="linear",
-    node="DiagEmbedBackward0",
-    samples=[Sample(A(3), shape=(3, 4), offset=0), Sample(A(2, 2), shape=(2, 3, 3), offset=-1)],
-)
+@builtin(kind="linear", node="DiagEmbedBackward0",
+         samples=[Sample(A(3), shape=(3, 4), offset=0), Sample(A(2, 2), shape=(2, 3, 3), offset=-1)])  # fmt: skip
 def undiagonal(xp, x, *, shape, offset):
     """Zeros of ``shape`` with ``x`` on a diagonal of the last two axes."""
     return xp.write_view(xp.zeros_like(x, shape=shape), x, steps=chain((diagonal, {"offset": offset})))

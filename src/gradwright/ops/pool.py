@@ -37,12 +37,8 @@ def _reduced(xp, combine, whole, x, fill, lattice):
     return x if max(lattice.kernel) > 1 else xp.asarray(x, copy=True)
 
 
-@builtin(
-    kind="linear",
-    rows=True,
-    node="AvgPoolBackward0",
-    samples=[Sample(x, lattice=at, divisor=d) for x, at, d in _MEANS],
-)
+@builtin(kind="linear", rows=True, node="AvgPoolBackward0",
+         samples=[Sample(x, lattice=at, divisor=d) for x, at, d in _MEANS])  # fmt: skip
 def mean_windows(xp, x, *, lattice, divisor):
     """The sum of each window divided: (..., *size) -> (..., *count), zeros around x.
 
@@ -86,12 +82,9 @@ mean_windows.vjp(x=_unmean)
 unmean_windows.vjp(x=lambda xp, g, lattice, divisor: mean_windows(g, lattice=lattice, divisor=divisor))
 
 
-@builtin(
-    node="MaxPoolWithIndicesBackward0",
-    samples=[Sample(A(*x.shape, distinct=True), lattice=at) for x, at in _SAMPLES],
-    switch="x",
-    remade=True,
-)
+@builtin(node="MaxPoolWithIndicesBackward0",
+         samples=[Sample(A(*x.shape, distinct=True), lattice=at) for x, at in _SAMPLES], switch="x",
+         remade=True)  # fmt: skip
 def max_windows(xp, x, *, lattice):
     """The largest entry of each window: (..., *size) -> (..., *count). Of equal ones the first has the slope."""
     lowest = xp.iinfo(x.dtype).min if xp.isdtype(x.dtype, "integral") else -float("inf")

@@ -12,6 +12,7 @@ from typing import Any
 
 from gradwright.ops.declare import Op, Sample, table
 from gradwright.verify.proof.box import prove_on
+from gradwright.verify.proof.losses import section
 from gradwright.verify.proof.point import PROVED, Proof, prove
 from gradwright.verify.testing import draw
 
@@ -139,7 +140,7 @@ def page(found: Sequence[Row]) -> str:
     if wrong:
         raise AssertionError(f"a rule is disproved: {wrong[0]}")
     head = "| operation | at points | on a box | what is not proved, and why |\n| --- | --- | --- | --- |\n"
-    return HEAD + counts + head + "\n".join(map(line, found)) + "\n"
+    return HEAD + counts + head + "\n".join(map(line, found)) + "\n" + section()
 
 
 def main() -> None:

@@ -1,0 +1,63 @@
+"""First and second derivatives keep their bits over the whole range of a dtype, but for those the page tells of."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.ops.declare import table
+from gradwright.verify.proof import losses
+
+WHOLE = bool(os.environ.get("CI"))
+STEPS = {"float32": 2, "float64": 16} if WHOLE else {"float32": 12, "float64": 96}
+OTHERS = (0.7, 2.5, 1e-3, 1e4) if WHOLE else (0.7, 1e4)
+LONG = {"polygamma", "zeta", "digamma", "lgamma", "igamma", "igammac", "bessel_y", "bessel_k", "bessel_ke"}
+"""On balls of so many bits these take seconds."""
+NAMES = [op.name for op in table.values() if op.rules and op.kind == "elementwise" and (WHOLE or op.name not in LONG)]
+PAGE = (Path(__file__).resolve().parents[3] / "docs/proofs.md").read_text(encoding="utf-8")
+looked = []
+
+
+def bad(f, dtype):
+    """Order, number, bits lost, and what was got, where more are lost than may be."""
+    x = losses.points(dtype, STEPS[dtype])
+    with np.errstate(all="ignore"):
+        got = losses.computed(f, x.astype(dtype))
+    for i, at in enumerate(x):
+        try:
+            exact = losses.true(f, float(at))
+        except gw.errors.NotProvedError:
+            continue
+        for k in (1, 2):
+            bits = losses.lost(exact, k, float(at), float(got[k - 1][i]), dtype)
+            looked.append(bits is not None)
+            if bits is not None and bits > losses.ALLOWED:
+                yield k, float(at), round(bits, 1), float(got[k - 1][i])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_bits_are_lost(name):
+    found = [(what, dtype, *one) for what, f in losses.functions(table[name], OTHERS) for dtype in STEPS
+             for one in bad(f, dtype)]  # fmt: skip
+    assert not found or name in losses.LOSSES, found[:5]
+    assert found or not WHOLE or name not in losses.LOSSES, "nothing is lost: take it off the page"
+
+
+def test_there_was_much_to_look_at():
+    if len({*NAMES}) > 90 and looked:
+        assert sum(looked) > (100_000 if WHOLE else 4_000)
+
+
+def test_a_loss_is_found():
+    assert not [*bad(gw.asinh, "float32")]
+    found = [*bad(lambda x: (x + gw.sqrt(x * x + 1)).log(), "float32")]
+    assert any(k == 1 and at > 1e20 and got == 0 for k, at, _, got in found)
+    assert any(k == 1 and at < -1e5 and bits == losses.NAN for k, at, bits, _ in found)
+
+
+def test_the_page_tells_of_them():
+    assert losses.section() in PAGE
