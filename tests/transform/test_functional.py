@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import gradwright
 from gradwright.autograd import functional
+from gradwright.errors import GradientWarning
 from gradwright.transform.functional import filled, inputs_of, tangent
 from gradwright.transform.functional import vector as vector_of
 from gradwright.transform.tangent import Tangents
@@ -230,6 +231,7 @@ def test_forward_mode_over_them(name, stops):
     np.testing.assert_allclose(found, (above - below) / (2 * h), rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:.*differentiated by a transform outside")
 @pytest.mark.parametrize("name", INSIDE)
 def test_without_create_graph_forward_mode_sees_constants_as_reverse_mode_does(name):
     x, v = t(gradwright, (3,), 1), t(gradwright, (3,), 2)
@@ -579,3 +581,24 @@ def test_strict_says_what_is_missing(stage, words):
     what = "hessian" if "double" in stage else "jacobian"
     with pytest.raises(RuntimeError, match=f"The {what} of .* independent of input 0.* when create_graph=True"):
         filled((x,), (x,), True, True, stage)
+
+
+@pytest.mark.parametrize("name", ["jacobian", "vjp", "jvp", "hvp", "vhp"])
+@pytest.mark.parametrize("outer", ["grad", "grad of a part", "jvp"])
+def test_in_a_transform_a_result_without_history_is_told_of(name, outer):
+    x = gradwright.tensor([1.0, 2.0])
+
+    def inner(x, **asked):
+        v = [] if name in ("jacobian", "vjp") else [gradwright.ones(2)]
+        found = getattr(functional, name)(lambda y: (y**3).sum(), x, *v, **asked)
+        return (found if name == "jacobian" else found[1]).sum()
+
+    def run(f):
+        if outer == "jvp":
+            return gradwright.func.jvp(f, (x,), (gradwright.ones(2),))[1]
+        return gradwright.func.grad((lambda x: f(x * 1.0)) if outer == "grad of a part" else f)(x).sum()
+
+    with pytest.warns(GradientWarning, match="create_graph=True"):
+        assert run(inner).item() == 0
+    assert run(lambda x: inner(x, create_graph=True)).item() == (12.0 if name in ("hvp", "vhp") else 18.0)
+    assert run(lambda x: inner(x.detach())).item() == 0  # as is meant

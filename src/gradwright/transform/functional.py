@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import size
+from gradwright.engine.backward import walk
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import inference_mode
-from gradwright.engine.levels import LevelArray
+from gradwright.engine.levels import LevelArray, moves
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.strict import warn
 from gradwright.function.watched.in_backward import unequal
 from gradwright.ops.shape import alias, permute_dims, reshape, stack
 from gradwright.transform.arguments import settled
@@ -358,8 +361,17 @@ def inputs_of(value: Any, name: str, create_graph: bool) -> tuple[bool, tuple[An
                 f"{name}: {f'inputs[{i}]' if many else 'inputs'} has {dtypes.of(x.array.dtype)}, but only Tensors of "
                 "floating point and complex dtype can require gradients: convert it, with float() or to()"
             )
+    if not create_graph and any(map(_in_transform, given)):
+        warn(f"{name}: an input is differentiated by a transform outside (func.grad, jvp, ...), to which what {name} "
+             "returns is a constant: give create_graph=True; or detach() the input, if that is meant.")  # fmt: skip
     held = [_held(x, create_graph) for x in given]
     return many, tuple(x if x._node is not None else x.requires_grad_() for x in held)
+
+
+def _in_transform(x: Any) -> bool:
+    """Whether a tensor moves, or its history ends in an input of a function that is differentiated now."""
+    nodes = [] if x._node is None else walk([x._node])
+    return moves(x.array) or any(type(n) is AccumulateGrad and n._inner and not n.ended for n in nodes)
 
 
 def _held(x: Any, create_graph: bool) -> Any:
