@@ -282,15 +282,13 @@ def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, An
         bound = inspect.signature(cls.forward).bind(*((None,) if own_context else ()), *args, **kwargs)
     except TypeError as e:
         raise TypeError(f"{cls.__name__}.forward() {e}") from None
-    given = len(bound.arguments)
     bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(
             f"{cls.__name__}.apply: forward takes {', '.join(bound.kwargs)} by keyword only; make it positional"
         )
     names = list(bound.arguments)
-    last = max(names.index(k) for k in kwargs) if kwargs.keys() <= set(names) else given
-    values = bound.args[: max(last + 1, len(args) + own_context)]
+    values = bound.args[: max(len(args) + own_context, *(names.index(k) + 1 for k in kwargs))]
     return values[1:] if own_context else values
 
 

@@ -227,7 +227,7 @@ class _Form:
                       if isinstance(r, _Result)]  # fmt: skip
         self._passing = [*(node for node, _ in self._made), *(n for n in lowered.nodes if lowered.how[n] is None)]
         self._copied: list[tuple[Any, Any]] = []
-        self._given = [None if s is None else s for s in strides]
+        self._given = strides
 
     def bind(self, arrays: Sequence[Any]) -> None:
         """Set the addresses of inputs."""
@@ -236,9 +236,7 @@ class _Form:
         for node, a, strides in zip(self.lowered.program.inputs, arrays, self._given, strict=True):
             used = a
             if _strides(a, node) != strides or not _lies_well(a):
-                used = np.empty(a.shape, a.dtype)
-                if strides is not None:
-                    used = _like(a, strides)
+                used = np.empty(a.shape, a.dtype)  # in row-major order: a form for other strides gets no others
                 self._copied.append((used, a))
             self._values[node] = a
             if node in self._slots:
@@ -366,15 +364,6 @@ def _note(error: BaseException | None, node: Node) -> None:
     if error is not None and not isinstance(error, Departed):
         what = f"{node.name} ({node.op})" if node.name else node.op
         error.add_note(f"in {what} of a compiled program, {node.line or 'of no line of yours'}")
-
-
-def _like(array: Any, strides: tuple[int, ...]) -> Any:
-    """Memory for an array with these strides, counted in entries."""
-    low = sum(min(0, s * (n - 1)) for s, n in zip(strides, array.shape, strict=True))
-    high = sum(max(0, s * (n - 1)) for s, n in zip(strides, array.shape, strict=True))
-    size = array.dtype.itemsize
-    return np.ndarray(array.shape, array.dtype, np.empty((high - low + 1) * size, np.uint8), -low * size,
-                      tuple(s * size for s in strides))  # fmt: skip
 
 
 def _function(library: Any, name: str, *kinds: Any) -> Any:
