@@ -12,19 +12,25 @@ import gradwright as gw
 torch = pytest.importorskip("torch")
 
 X = [[0.5, 0.9], [0.3, 0.25]]
-UNARY = """abs_ absolute_ acos_ arccos_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
-    conj_physical_ cos_ cosh_ deg2rad_ digamma_ erf_ erfc_ erfinv_ exp2_ exp_ expm1_ fix_ floor_ frac_ i0_
-    lgamma_ log10_ log1p_ log2_ log_ logical_not_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_
-    round_ rsqrt_ sgn_ sigmoid_ sign_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ tril_ triu_ trunc_ zero_ detach_
-    requires_grad_ t_ squeeze_ set_""".split()
-BINARY = """add_ arctan2_ atan2_ clamp_max_ clamp_min_ copy_ copysign_ div_ divide_ eq_ float_power_ floor_divide_ fmod_
-    ge_ greater_ greater_equal_ gt_ heaviside_ hypot_ igamma_ igammac_ ldexp_ le_ less_ less_equal_ logical_and_
-    logical_or_ logical_xor_ lt_ mul_ multiply_ ne_ nextafter_ not_equal_ pow_ remainder_ sub_ subtract_
-    true_divide_ xlogy_ resize_as_""".split()
+UNARY = [
+    "abs_", "absolute_", "acos_", "arccos_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_", "asinh_",
+    "atan_", "atanh_", "ceil_", "conj_physical_", "cos_", "cosh_", "deg2rad_", "digamma_", "erf_", "erfc_",
+    "erfinv_", "exp2_", "exp_", "expm1_", "fix_", "floor_", "frac_", "i0_", "lgamma_", "log10_", "log1p_", "log2_",
+    "log_", "logical_not_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "relu_",
+    "round_", "rsqrt_", "sgn_", "sigmoid_", "sign_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_",
+    "tril_", "triu_", "trunc_", "zero_", "detach_", "requires_grad_", "t_", "squeeze_", "set_",
+]  # fmt: skip
+BINARY = [
+    "add_", "arctan2_", "atan2_", "clamp_max_", "clamp_min_", "copy_", "copysign_", "div_", "divide_", "eq_",
+    "float_power_", "floor_divide_", "fmod_", "ge_", "greater_", "greater_equal_", "gt_", "heaviside_", "hypot_",
+    "igamma_", "igammac_", "ldexp_", "le_", "less_", "less_equal_", "logical_and_", "logical_or_", "logical_xor_",
+    "lt_", "mul_", "multiply_", "ne_", "nextafter_", "not_equal_", "pow_", "remainder_", "sub_", "subtract_",
+    "true_divide_", "xlogy_", "resize_as_",
+]  # fmt: skip
 MASK, ROWS, PLACES = [[True, False], [False, True]], [0, 1], [[0, 1], [1, 0]]
 Y = [[0.25, 0.5], [0.75, 1.0]]
 FORMS = {
-    **{name: () for name in UNARY}, **{name: (Y,) for name in BINARY},
+    **dict.fromkeys(UNARY, ()), **dict.fromkeys(BINARY, (Y,)),
     "acosh_": (), "arccosh_": (), "mvlgamma_": (1,), "polygamma_": (1,), "clamp_": (0.0, 0.5), "clip_": (0.0, 0.5),
     "fill_": (3.0,), "fill_diagonal_": (2.0,), "renorm_": (2.0, 0, 1.0), "cumsum_": (0,), "cumprod_": (0,),
     "transpose_": (0, 1), "swapaxes_": (0, 1), "swapdims_": (-1, 0), "unsqueeze_": (0,), "as_strided_": ((2,), (1,)),
@@ -36,9 +42,11 @@ FORMS = {
     "masked_scatter_": (MASK, [5.0, 6.0]), "scatter_": (0, PLACES, Y), "scatter_add_": (0, PLACES, Y),
     "scatter_reduce_": (0, PLACES, Y, "sum"),
 }  # fmt: skip
-OTHERS = """apply_ map_ map2_ baddbmm_ share_memory_ bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_
-    random_ uniform_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_
-    gcd_ lcm_""".split()
+OTHERS = [
+    "apply_", "map_", "map2_", "baddbmm_", "share_memory_", "bernoulli_", "cauchy_", "exponential_", "geometric_",
+    "log_normal_", "normal_", "random_", "uniform_", "bitwise_and_", "bitwise_left_shift_", "bitwise_not_",
+    "bitwise_or_", "bitwise_right_shift_", "bitwise_xor_", "gcd_", "lcm_",
+]  # fmt: skip
 """What takes Python functions, three dimensions, draws, or is of whole numbers."""
 
 
@@ -180,15 +188,16 @@ def detached(T, write):
     return shown(y), grad(x)
 
 
-STATES = [plain, inference, inference_outside, inference_in_no_grad, plain_in_inference, leaf, leaf_in_no_grad, view_of_leaf,
-          recorded, view, base, view_of_no_grad, saved, saved_buffer, detached]  # fmt: skip
+STATES = [
+    plain, inference, inference_outside, inference_in_no_grad, plain_in_inference, leaf, leaf_in_no_grad, view_of_leaf,
+    recorded, view, base, view_of_no_grad, saved, saved_buffer, detached,
+]  # fmt: skip
 UNDERIVED = ["acosh_", "arccosh_", "asinh_", "arcsinh_", "atanh_", "arctanh_", "floor_divide_"]
 OURS = {
     ("detach_", saved): "the value is as it was saved, and right",
     ("set_", inference_outside): "nothing is written", ("set_", inference_in_no_grad): "nothing is written",
     ("set_", view): "the base keeps its values and its history",
-    ("set_", base): "the view is one of the memory that its base has now, and cannot be",
-    **{(n, state): "PyTorch has no derivative of the form in place" for n in UNDERIVED for state in (recorded, view, base)},
+    **{(n, state): "PyTorch has no derivative of it in place" for n in UNDERIVED for state in (recorded, view, base)},
     ("sgn_", recorded): "PyTorch saves what it writes", ("sgn_", base): "PyTorch saves what it writes",
     **{("logical_" + n, state): "it is constant: of slope 0" for n in ("not_", "and_", "or_", "xor_")
        for state in (leaf, view_of_leaf, recorded, view, base)},

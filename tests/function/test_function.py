@@ -418,3 +418,58 @@ def test_arguments_that_forward_has_not(T, keywords, words):
 
     with pytest.raises(TypeError, match=words):
         Power.apply(**keywords)
+
+
+# ---- each subset of keywords, with how many gradients are returned --------------------------------------
+
+SUBSETS = [
+    ((), {}, 1), ((5,), {}, 2), ((5, 7), {}, 3), ((), {"a": 5}, 2), ((), {"b": 7}, 3), ((), {"a": 5, "b": 7}, 3),
+    ((5,), {"b": 7}, 3), ((), {"b": 7, "a": 5}, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("args", "keywords", "needed"), SUBSETS)
+@pytest.mark.parametrize("returned", [1, 2, 3, 4])
+@pytest.mark.parametrize("setup", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_each_subset_of_keywords_with_each_number_of_gradients(args, keywords, needed, returned, setup, named):
+    def gradients(a, b, g):
+        found = (g * a * b, None, None, None)[:returned]
+        return found if returned > 1 else found[0]
+
+    class Plain(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, a=1, b=2):
+            ctx.a, ctx.b = a, b
+            return x * a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            return gradients(ctx.a, ctx.b, g)
+
+    class Apart(gradwright.autograd.Function):
+        @staticmethod
+        def forward(x, a=1, b=2):
+            return x * a * b
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.a, ctx.b = inputs[1:]
+
+        @staticmethod
+        def backward(ctx, g):
+            return gradients(ctx.a, ctx.b, g)
+
+    if named and args:
+        return
+    x = gradwright.tensor([2.0], requires_grad=True)
+    first = {"x": x} if named else {}
+    out = (Apart if setup else Plain).apply(*(() if named else (x,)), *args, **first, **keywords)
+    a, b = keywords.get("a", args[0] if args else 1), keywords.get("b", args[1] if len(args) > 1 else 2)
+    assert out.item() == 2 * a * b
+    if returned >= (3 if setup else needed):  # setup_context gets the defaults, too
+        out.sum().backward()
+        assert x.grad.item() == a * b
+    else:
+        with pytest.raises(RuntimeError, match="incorrect number of gradients"):
+            out.sum().backward()
