@@ -3,7 +3,8 @@
 import gradwright as gw
 from gradwright.verify.audit.hooks import classes
 from gradwright.verify.audit.session import audit
-from tests.verify.audit.functions import Scaled, leaf
+from tests.corpus.right import Scaled
+from tests.verify.audit.functions import leaf
 
 
 def test_an_apply_that_was_looked_up_before_and_an_op():

@@ -2,7 +2,8 @@
 
 from gradwright.verify.audit.recorder import FIRST
 from gradwright.verify.audit.session import audit
-from tests.verify.audit.functions import Scaled, leaf
+from tests.corpus.right import Scaled
+from tests.verify.audit.functions import leaf
 
 
 def numbers(shapes, **options):

@@ -7,7 +7,8 @@ from gradwright.verify.audit.rerun import Rerun
 from gradwright.verify.audit.session import audit
 from gradwright.verify.numeric.again import Change
 from gradwright.verify.numeric.streams import State
-from tests.verify.audit.functions import Scaled, leaf
+from tests.corpus.right import Scaled
+from tests.verify.audit.functions import leaf
 
 
 def test_values_and_gradients():

@@ -9,7 +9,9 @@ import pytest
 import gradwright as gw
 from gradwright.verify.audit import audit
 from gradwright.verify.check.records import Outcome
-from tests.verify.audit.functions import Forgotten, Plain, Scaled, leaf
+from tests.corpus.right import Scaled
+from tests.corpus.wrong import Forgotten, Plain
+from tests.verify.audit.functions import leaf
 
 
 def train(f):
@@ -43,7 +45,7 @@ def test_what_python_code_counts_is_put_back():
 
 
 def test_functions_of_containers_and_in_batches_are_called():
-    class Total(gw.autograd.Function):
+    class AddedPair(gw.autograd.Function):
         @staticmethod
         def forward(ctx, pair):
             return pair[0] + pair[1]
@@ -53,10 +55,10 @@ def test_functions_of_containers_and_in_batches_are_called():
             return [g, g]
 
     with audit(shown=False) as found:
-        Total.apply([leaf(3), leaf(3)])
-        gw.vmap(lambda x: Total.apply([x, x]))(leaf(3))
-    assert [c.name for c in found.report.checked] == ["Total"]
-    assert not [n for n in found.report.notes if n.startswith("Total")]
+        AddedPair.apply([leaf(3), leaf(3)])
+        gw.vmap(lambda x: AddedPair.apply([x, x]))(leaf(3))
+    assert [c.name for c in found.report.checked] == ["AddedPair"]
+    assert not [n for n in found.report.notes if n.startswith("AddedPair")]
 
 
 def test_nothing_called():

@@ -6,7 +6,9 @@ import gradwright as gw
 from gradwright.verify.audit.session import audit
 from gradwright.verify.audit.verdicts import AGAIN, OWN, WIDE
 from gradwright.verify.check.records import Outcome
-from tests.verify.audit.functions import Forgotten, Scaled, leaf
+from tests.corpus.right import Scaled
+from tests.corpus.wrong import Forgotten
+from tests.verify.audit.functions import leaf
 
 
 def said(function):

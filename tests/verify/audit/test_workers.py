@@ -5,7 +5,8 @@ import os
 import pytest
 
 from gradwright.verify.audit.session import audit
-from tests.verify.audit.functions import Forgotten, leaf
+from tests.corpus.wrong import Forgotten
+from tests.verify.audit.functions import leaf
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

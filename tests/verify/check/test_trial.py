@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from examples.right_functions import Product
 from gradwright.verify.check.trial import apart, close, source
-from tests.verify.check import functions
-from tests.verify.check.functions import Double, Halved, Product, trial, x
+from tests.corpus import wrong
+from tests.corpus.right import Double
+from tests.corpus.wrong import Halved
+from tests.verify.check.functions import trial, x
 
 
 def test_gradients_are_those_of_the_cotangents():
@@ -26,7 +29,7 @@ def test_backward_is_listened_to():
 
 def test_lines():
     (line,) = trial(Halved, x).lines("backward", "return")
-    text = dict(source(Halved.backward, functions.__file__))[line]
+    text = dict(source(Halved.backward, wrong.__file__))[line]
     assert text.strip() == "return grad"
 
 

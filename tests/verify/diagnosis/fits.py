@@ -9,8 +9,8 @@ from gradwright.verify.diagnosis.context import Context
 from gradwright.verify.diagnosis.hypotheses import TABLE
 from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.probes import experiments, repeat
-from tests.verify.diagnosis.right import RIGHT
-from tests.verify.diagnosis.wrong import function, t
+from tests.corpus.right import RIGHT
+from tests.corpus.wrong import function, t
 
 
 def context(f, inputs):

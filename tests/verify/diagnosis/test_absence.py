@@ -3,8 +3,8 @@
 import gradwright as gw
 from gradwright.autograd import diagnose
 from gradwright.verify.diagnosis import absence
+from tests.corpus.wrong import function, signed
 from tests.verify.diagnosis.fits import Hypotheses
-from tests.verify.diagnosis.wrong import function, signed
 
 
 class TestAbsence(Hypotheses):

@@ -2,8 +2,8 @@
 
 import gradwright
 from gradwright.verify.diagnosis import behaviour
+from tests.corpus.wrong import function, t
 from tests.verify.diagnosis.fits import Hypotheses, context
-from tests.verify.diagnosis.wrong import function, t
 
 
 class TestBehaviour(Hypotheses):

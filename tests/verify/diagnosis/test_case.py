@@ -8,7 +8,7 @@ import pytest
 import gradwright
 from gradwright.errors import GradientWarning
 from gradwright.verify.diagnosis.case import Case
-from tests.verify.diagnosis.wrong import Scale, Writes, function, t
+from tests.corpus.wrong import Scale, Writes, function, t
 
 
 def test_names_of_a_function_class_and_its_ctx():

@@ -9,7 +9,7 @@ from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.context import Context, kept_on
 from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.probes import Probes
-from tests.verify.diagnosis.wrong import t
+from tests.corpus.wrong import t
 
 
 class Keeps(Function):

@@ -9,7 +9,7 @@ import pytest
 import gradwright
 from gradwright.autograd import Function, diagnose
 from gradwright.verify.diagnosis import Verdict
-from tests.verify.diagnosis.wrong import Scale, function, signed, t
+from tests.corpus.wrong import Scale, function, signed, t
 
 
 def test_the_first_derivative_must_be_right_before_the_second_is_looked_at():

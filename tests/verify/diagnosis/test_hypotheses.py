@@ -13,8 +13,8 @@ from gradwright.verify.diagnosis.context import Context
 from gradwright.verify.diagnosis.hypotheses import TABLE, hypotheses
 from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.probes import Probes
-from tests.verify.diagnosis.right import UNSETTLED
-from tests.verify.diagnosis.wrong import WRONG, Scale, function, t
+from tests.corpus.right import UNSETTLED
+from tests.corpus.wrong import WRONG, Scale, function, t
 
 
 def test_a_constant_that_fits_a_single_sample_is_not_told():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import gradwright
 from gradwright.autograd import diagnose
 from gradwright.verify.diagnosis import Verdict
-from tests.verify.diagnosis.right import RIGHT, UNSETTLED
-from tests.verify.diagnosis.wrong import function, t
+from tests.corpus.right import RIGHT, UNSETTLED
+from tests.corpus.wrong import function, t
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -6,7 +6,7 @@ import pytest
 import gradwright
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.measure import measure
-from tests.verify.diagnosis.wrong import t
+from tests.corpus.wrong import t
 
 
 def at(f, *values, dtype=gradwright.float64):

@@ -7,8 +7,8 @@ import gradwright
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.probes import experiments, overlapping, repeat
-from tests.verify.diagnosis.right import RIGHT, RandomForward
-from tests.verify.diagnosis.wrong import WRONG, Drifts, Writes, t
+from tests.corpus.right import RIGHT, RandomForward
+from tests.corpus.wrong import WRONG, Drifts, Writes, t
 
 
 def probed(f, inputs):

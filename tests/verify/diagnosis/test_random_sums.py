@@ -7,7 +7,7 @@ import gradwright
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.grid_of_entries import Grid
 from gradwright.verify.diagnosis.random_sums import RandomSums, overall, search
-from tests.verify.diagnosis.wrong import function, t
+from tests.corpus.wrong import function, t
 
 
 def spot(at, of, size):

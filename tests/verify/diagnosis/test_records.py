@@ -10,7 +10,7 @@ import gradwright
 from gradwright.autograd import diagnose
 from gradwright.verify.diagnosis import Entry, Hypothesis, Verdict
 from gradwright.verify.diagnosis.records import plain
-from tests.verify.diagnosis.wrong import WRONG, Scale, t
+from tests.corpus.wrong import WRONG, Scale, t
 
 
 def test_entries_print_as_derivatives():

@@ -11,7 +11,7 @@ import pytest
 import gradwright
 from gradwright.autograd import diagnose
 from gradwright.verify.diagnosis.reproduction import origin
-from tests.verify.diagnosis.wrong import Scale, t
+from tests.corpus.wrong import Scale, t
 
 MODULE = """
 import gradwright
@@ -140,7 +140,7 @@ def test_what_cannot_be_written_down_says_so(cube, tmp_path):
 
 
 def test_origin():
-    module = "tests.verify.diagnosis.wrong"
+    module = "tests.corpus.wrong"
     assert origin(Scale)[0::2] == (module, "Scale")
     assert origin(Scale.apply)[0::2] == (module, "Scale.apply")
     assert "cannot be found by name" in origin(object())[3]

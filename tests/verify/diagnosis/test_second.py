@@ -11,7 +11,7 @@ from gradwright.verify.diagnosis import second
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.examination import second as gradients
 from gradwright.verify.diagnosis.measure import measure
-from tests.verify.diagnosis.wrong import WRONG, t
+from tests.corpus.wrong import WRONG, t
 
 
 class Sinh(Function):

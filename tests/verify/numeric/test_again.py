@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import gradwright as gw
+from examples.right_functions import Product
 from gradwright.verify.experiments import EXPERIMENTS
 from gradwright.verify.numeric.again import UNASKED, Change, OfFunction, laid
-from tests.verify.check.functions import Product, trial
+from tests.verify.check.functions import trial
 
 A, B = np.array([[0.3, -1.2], [0.7, 2.0]]), np.array([[1.5, 0.5], [-0.4, 0.9]])
 

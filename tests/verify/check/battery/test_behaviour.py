@@ -8,7 +8,8 @@ import pytest
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.behaviour import deterministic, independent_calls, inputs_unchanged, runs, state
 from gradwright.verify.check.battery.findings import broken
-from tests.verify.check.functions import Double, trial, x
+from tests.corpus.right import Double
+from tests.verify.check.functions import trial, x
 
 
 class Counts(Double):

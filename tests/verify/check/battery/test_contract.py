@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import gradwright as gw
+from examples.right_functions import Product
 from gradwright.verify.check.battery.contract import dtype, needs_input_grad, shapes, undefined_gradients
-from tests.verify.check.functions import Double, Product, trial, x
+from tests.corpus.right import Double
+from tests.verify.check.functions import trial, x
 
 pytestmark = pytest.mark.filterwarnings("ignore::gradwright.GradientWarning")
 

@@ -3,7 +3,8 @@
 import time
 
 from gradwright.verify.check.battery.cost import cost
-from tests.verify.check.functions import Double, trial, x
+from tests.corpus.right import Double
+from tests.verify.check.functions import trial, x
 
 
 class Slow(Double):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gradwright.verify.check.battery.declared import forward_mode, vmap
-from tests.verify.check.functions import Double, trial, x
+from tests.corpus.right import Double
+from tests.verify.check.functions import trial, x
 
 
 def moving(T, rule):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import gradwright as gw
+from examples.right_functions import Product
 from gradwright.verify.check.battery.digits import digits
 from gradwright.verify.check.battery.run import examine
 from gradwright.verify.check.discover import subject_of
-from tests.verify.check.functions import Double, Product, trial, x
+from tests.corpus.right import Double
+from tests.verify.check.functions import trial, x
 
 
 class Less(gw.autograd.Function):

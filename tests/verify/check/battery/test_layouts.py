@@ -5,7 +5,8 @@ import pytest
 
 import gradwright as gw
 from gradwright.verify.check.battery.layouts import strides
-from tests.verify.check.functions import Double, trial
+from tests.corpus.right import Double
+from tests.verify.check.functions import trial
 
 
 def raw(g):

@@ -6,7 +6,8 @@ import pytest
 
 import gradwright as gw
 from gradwright.verify.check.battery.memory import captured_tensors, no_leak
-from tests.verify.check.functions import Double, trial, x
+from tests.corpus.right import Double
+from tests.verify.check.functions import trial, x
 
 gain = gw.tensor(2.0, requires_grad=True)
 constant = gw.tensor(2.0)

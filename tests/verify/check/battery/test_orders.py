@@ -3,9 +3,12 @@
 import numpy as np
 
 import gradwright as gw
+from examples.right_functions import Product
 from gradwright.op import A, Sample, op
 from gradwright.verify.check.battery.orders import first_order, second_order, witness
-from tests.verify.check.functions import Double, Halved, Product, trial, x
+from tests.corpus.right import Double
+from tests.corpus.wrong import Halved
+from tests.verify.check.functions import trial, x
 
 
 def test_right():

@@ -1,4 +1,7 @@
-"""Functions with right derivatives, `RIGHT`, and such as finite differences cannot judge, `UNSETTLED`."""
+"""Functions with right derivatives, `RIGHT`, and such as finite differences cannot judge, `UNSETTLED`.
+
+Those that users read, too, are of examples/, each with its samples.
+"""
 
 from __future__ import annotations
 
@@ -8,94 +11,57 @@ from typing import Any
 import numpy as np
 
 import gradwright
+from examples import right_functions as examples
 from gradwright.autograd import Function
-from tests.verify.diagnosis.wrong import Drifts, function, signed, t
+from tests.corpus.wrong import Drifts, function, signed, t
 
 f = gradwright.nn.functional
 f32, f16, c64, c128 = gradwright.float32, gradwright.float16, gradwright.complex64, gradwright.complex128
 
 
-class SoftmaxRow(Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = x.exp() / x.exp().sum(-1, keepdim=True)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return y * (g - (g * y).sum(-1, keepdim=True))
-
-
-class Linear(Function):
-    @staticmethod
-    def forward(ctx, x, weight, bias=None):
-        ctx.save_for_backward(x, weight)
-        y = x @ weight.mT
-        return y if bias is None else y + bias
-
-    @staticmethod
-    def backward(ctx, g):
-        x, weight = ctx.saved_tensors
-        return g @ weight, g.mT @ x, g.sum(0) if len(ctx.needs_input_grad) > 2 else None
-
-
-class SinCos(Function):
-    """Two outputs, computed in NumPy, and no gradients where none came."""
+class Double(Function):
+    """The least that a Function can be."""
 
     @staticmethod
     def forward(ctx, x):
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(x)
-        values = x.detach().numpy()
-        return gradwright.tensor(np.sin(values)), gradwright.tensor(np.cos(values))
-
-    @staticmethod
-    def backward(ctx, g, h):
-        (x,) = ctx.saved_tensors
-        parts = [] if g is None else [g * x.cos()]
-        return sum(parts if h is None else [*parts, -h * x.sin()])
-
-
-class SetUp(Function):
-    @staticmethod
-    def forward(x, power):
-        return x**power
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        x, ctx.power = inputs
-        ctx.save_for_backward(x)
+        return x * 2
 
     @staticmethod
     def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return ctx.power * g * x ** (ctx.power - 1), None
+        return g * 2
 
 
-class Needed(Function):
-    """Computes only the gradients that are asked for."""
+class Scaled(Function):
+    """x times a number; it counts its calls."""
+
+    calls = 0
 
     @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
+    def forward(ctx, x, factor):
+        Scaled.calls += 1
+        ctx.factor = factor
+        return x * factor
 
     @staticmethod
     def backward(ctx, g):
-        a, b = ctx.saved_tensors
-        return g * b if ctx.needs_input_grad[0] else None, g * a if ctx.needs_input_grad[1] else None
+        return g * ctx.factor, None
+
+
+def asking(x: Any) -> Any:
+    """A sample's argument, which requires grad if it can."""
+    if isinstance(x, gradwright.Tensor) and (x.is_floating_point() or x.is_complex()):
+        return x.detach().clone().requires_grad_()
+    return x
 
 
 RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "square": (function(lambda x: x * x, lambda g, x: 2 * g * x), (t(4),)),
-    "softmax": (SoftmaxRow, (t(3, 4),)),
-    "linear": (Linear, (t(3, 4), t(2, 4), t(2))),
-    "linear without bias": (Linear, (t(3, 4), t(2, 4))),
-    "two outputs": (SinCos, (t(4),)),
-    "setup_context": (SetUp, (t(4), 3)),
-    "needs_input_grad": (Needed, (t(4), t(4).detach())),
+    "softmax": (examples.Softmax, (t(3, 4),)),
+    "linear": (examples.Linear, (t(3, 4), t(2, 4), t(2))),
+    "linear without bias": (examples.Linear, (t(3, 4), t(2, 4), None)),
+    "two outputs": (examples.SinCos, (t(4),)),
+    "setup_context": (examples.Power, (t(4), 3)),
+    "needs_input_grad": (examples.Product, (t(4), t(4).detach())),
     "complex product": (
         function(lambda a, b: a * b, lambda g, a, b: (g * b.conj(), g * a.conj())),
         (t(3, dtype=c128), t(3, seed=1, dtype=c128)),
@@ -142,6 +108,14 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "inverse": (lambda a: gradwright.linalg.inv(a @ a.mT + 1), (t(3, 3),)),
     "strides": (lambda x: x.exp(), (t(4, 3).detach().mT.requires_grad_(),)),
     "negative strides": (lambda x: x.exp(), (gradwright.tensor(np.arange(4.0)).flip(0).requires_grad_(),)),
+    **{
+        f"examples: {name}[{k}]": (f, tuple(map(asking, inputs)))
+        for name, f in vars(examples).items()
+        if isinstance(f, type) and issubclass(f, Function)
+        # not those that need a seed, or no leaf, or have no second derivative
+        and f not in (Function, examples.Dropout, examples.InPlaceDouble, examples.SineInNumPy)
+        for k, inputs in enumerate(f.samples())
+    },
 }
 
 

@@ -1,4 +1,7 @@
-"""Functions with one thing wrong in each, and what that is: `WRONG`."""
+"""Functions with one thing wrong in each, and what that is: `WRONG`. Those that users read, too, are of examples/.
+
+Read by the tests of gradcheck and of diagnose; `gradwright check` reads the examples whole.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradwright
+from examples import wrong_functions as examples
 from gradwright.autograd import Function
 
 
@@ -80,16 +84,42 @@ class Scale(Function):
         return g * ctx.constant * ctx.constant, None
 
 
-class Forgets(Function):
-    """Leaves the constant out."""
+class Forgotten(Function):
+    """The factor left out; it is a number on ctx."""
 
     @staticmethod
-    def forward(ctx, x, constant):
-        return x * constant
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x * factor
 
     @staticmethod
     def backward(ctx, g):
-        return g, None
+        return g * 1, None
+
+
+class Halved(Function):
+    """A factor of one half, in a line of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        grad = g * 1
+        return grad
+
+
+class Plain(Function):
+    """A third; it keeps nothing on ctx, so that it can be compiled."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 3.0
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 1
 
 
 class OnCtx(Function):
@@ -106,14 +136,17 @@ class OnCtx(Function):
 
 
 case("factor: the constant twice", Scale, (t(4), 2.5), "factor", "2.5 = `constant`")
-case("factor: the constant left out", Forgets, (t(4), 2.5), "factor", "0.4 = 1 / `constant`")
+case("factor: the constant left out", examples.MulConstant, (t(4), 2.5), "factor", "0.4 = 1 / `constant`")
+case("factor: one half", Halved, (t(4),), "factor", "is 0.5 times")
+case("factor: a third", Plain, (t(4),), "factor", "0.333333")
+case("factor: left out, and on ctx", Forgotten, (t(4), 2.5), "factor", "0.4 = 1 / ")
 case("factor: a number on ctx", OnCtx, (t(4),), "factor", "`ctx.gain`")
-case("factor: a power", function(lambda x: x**3, lambda g, x: g * x**2), (t(3),), "factor", "0.333333")
+case("factor: a power", examples.Cube, (t(3),), "factor", "0.333333")
 case("factor: a tensor of one entry", function(lambda x, k: x * k, lambda g, x, k: (g * k * k, (g * x).sum())),
      (t(5), gradwright.tensor(0.3, dtype=gradwright.float64, requires_grad=True)), "factor", "0.3 = `k`")
 case("factor: a mean", function(lambda x: x.mean(), lambda g, x: g.expand(x.shape)), (t(7),), "factor",
      "the number of entries of `x`: a sum where a mean belongs")
-case("factor: a sum", function(lambda x: x.sum(), lambda g, x: g.expand(x.shape) / x.numel()), (t(7),), "factor",
+case("factor: a sum", examples.Total, (t(7),), "factor",
      "1 / the number of entries of `x`: a mean where a sum belongs")
 case("factor: a mean along a dimension", function(lambda x: x.mean(1), lambda g, x: g[:, None].expand(x.shape)),
      (t(2, 5),), "factor", "5 = the size of dimension 1 of `x`")
@@ -132,7 +165,7 @@ case("factor: complex", function(lambda z: z * 3, lambda g, z: g), (t(4, dtype=g
 
 case("sign", function(lambda a, b: a - b, lambda g, a, b: (g, g)), (t(4), t(4, seed=1)), "sign",
      "`b` has the wrong sign")
-case("sign: cos", function(lambda x: x.cos(), lambda g, x: g * x.sin()), (t(4),), "sign")
+case("sign: cos", examples.Cosine, (t(4),), "sign")
 case("sign: a reversed gradient", function(lambda x: x * 1, lambda g, x: -g), (t(4),), "sign")
 
 # ---- parts of several outputs ----------------------------------------------------------------------------
@@ -159,44 +192,14 @@ for name, (forward, backward, cause, says) in {
 # ---- factors and terms that vary ---------------------------------------------------------------------------
 
 
-class Sigmoid(Function):
-    """y instead of y * (1 - y)."""
-
-    @staticmethod
-    def forward(ctx, x):
-        y = x.sigmoid()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return g * y
-
-
-class Softmax(Function):
-    """Leaves out the second term."""
-
-    @staticmethod
-    def forward(ctx, x):
-        y = x.exp() / x.exp().sum()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return g * y
-
-
-case("missing factor: sigmoid", Sigmoid, (t(5),), "missing factor", "lacks the factor (1 - `out`)")
+case("missing factor: sigmoid", examples.Sigmoid, (t(5),), "missing factor", "lacks the factor (1 - `out`)")
 case("missing factor: chain rule", function(lambda x: (x * x).sin(), lambda g, x: 2 * g * (x * x).cos()), (t(5),),
      "missing factor", "lacks the factor `x`")
 case("missing factor: once too often", function(lambda x, w: x * w, lambda g, x, w: (g * w * w, g * x)),
      (t(5), t(5, seed=1)), "missing factor", "has the factor `w` once too often")
 case("missing factor: tanh", function(lambda x: x.tanh(), lambda g, x: g), (t(5),), "missing factor",
      "(1 - `out` ** 2)")
-case("missing term: softmax", Softmax, (t(5),), "missing term", "`out`")
+case("missing term: softmax", examples.Softmax, (t(5),), "missing term", "`out`")
 case("missing term: x * exp(x)", function(lambda x: x * x.exp(), lambda g, x: g * x * x.exp()), (t(5),), "missing term",
      "lacks the term grad_output * exp(`x`)")
 case("missing term: the sign of a product", function(lambda x: x * x.cos(), lambda g, x: g * (x.cos() + x * x.sin())),
@@ -213,17 +216,17 @@ case("missing term: weight decay", function(lambda x, w: x @ w, lambda g, x, w: 
 
 # ---- layout ----------------------------------------------------------------------------------------------
 
-case("swapped", function(lambda a, b: a * b, lambda g, a, b: (g * a, g * b)), (t(4), t(4, seed=1)), "swapped",
+case("swapped", examples.Multiply, (t(4), t(4, seed=1)), "swapped",
      "the gradients of `a` and `b` are swapped")
 case("swapped: the same for both", function(lambda a, b: a * b, lambda g, a, b: (g * b, g * b)), (t(4), t(4, seed=1)),
      "swapped", "the gradient of `b` is that of `a`")
-case("transpose: weight", function(lambda x, w: x @ w, lambda g, x, w: (g @ w, x.mT @ g)), (t(2, 3), t(3, 3)),
+case("transpose: weight", examples.MatMul, (t(2, 3), t(3, 3)),
      "transpose", "a matrix that the gradient of `x`")
 case("transpose: of two by two", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).mT), (t(2, 2),), "transpose")
 case("transpose: gradient", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).mT), (t(3, 3),), "transpose")
 case("transpose: grad_output", function(lambda x: x.sin(), lambda g, x: g.mT * x.cos()), (t(3, 3),), "transpose",
      "grad_output")
-case("reversed", function(lambda x: x.flip(0) * 1, lambda g, x: g), (t(5),), "reversed")
+case("reversed", examples.Flip, (t(5),), "reversed")
 case(
     "reversed: a kernel",
     function(
@@ -238,9 +241,9 @@ case(
     "kernel",
 )
 case("shifted", function(lambda x: x.sin(), lambda g, x: (g * x.cos()).roll(1, 0)), (t(6),), "shifted")
-case("missing sum: first slice", function(lambda x, b: x + b, lambda g, x, b: (g, g[0])), (t(3, 4), t(4)),
+case("missing sum: first slice", examples.AddBiasFirstRow, (t(3, 4), t(4)),
      "missing sum", "takes only entry 0 of dimension 0")
-case("missing sum: none at all", function(lambda x, b: x + b, lambda g, x, b: (g, g)), (t(3, 4), t(4)), "missing sum",
+case("missing sum: none at all", examples.AddBias, (t(3, 4), t(4)), "missing sum",
      "the sum over the broadcast dimensions is missing")
 case("gradient dtype", function(lambda x: x * 2, lambda g, x: (g * 2).float()), (t(4),), "gradient dtype",
      "a gradient of torch.float32 for `x` of torch.float64")
@@ -254,7 +257,7 @@ case("missing sum: a mean", function(lambda x, b: x + b, lambda g, x, b: (g, g.m
 # ---- complex ---------------------------------------------------------------------------------------------
 
 z = t(3, dtype=gradwright.complex128)
-case("conjugate: missing", function(lambda z: z * z, lambda g, z: g * 2 * z), (z,), "conjugate", "lacks a conjugate")
+case("conjugate: missing", examples.ComplexSquare, (z,), "conjugate", "lacks a conjugate")
 case("conjugate: of the gradient", function(lambda z: z * z, lambda g, z: (g * 2 * z.conj()).conj()), (z,), "conjugate",
      "is the conjugate of what it should be")
 case("conjugate: of grad_output", function(lambda z: z * z, lambda g, z: g.conj() * 2 * z.conj()), (z,), "conjugate",
@@ -265,43 +268,27 @@ case("conjugate: of a real output", function(lambda z: (z * z.conj()).real, lamb
 # ---- absence ---------------------------------------------------------------------------------------------
 
 
-class TwoOutputs(Function):
-    """Leaves out the second output."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sin(), x.cos()
-
-    @staticmethod
-    def backward(ctx, g, h):
-        (x,) = ctx.saved_tensors
-        return g * x.cos()
-
-
-case("zero: None", function(lambda x, w: x * w, lambda g, x, w: (g * w, None)), (t(4), t(4, seed=1)), "zero",
-     "returns None for `w`")
+case("zero: None", examples.Scale, (t(4), t(4, seed=1)), "zero",
+     "returns None for `scale`")
 case("zero: zeros", function(lambda x, w: x * w, lambda g, x, w: (g * w, w * 0)), (t(4), t(4, seed=1)), "zero",
      "returns zeros for `w`")
-case("zero: an output left out", TwoOutputs, (t(4),), "zero", "leaves out what comes from `out[1]`")
+case("zero: an output left out", examples.SinCos, (t(4),), "zero", "leaves out what comes from `out[1]`")
 case("zero: detached", lambda x: (x * x).detach(), (t(4),), "zero", "history was cut off")
 case("zero: at some entries", function(lambda x: x * 2, lambda g, x: 2 * g * (x > 0)), (signed(6),), "zero",
      "at 3 of 6 entries")
-case("not a number", function(lambda x: x * 2, lambda g, x: 2 * g * (x - x[1]) / (x - x[1])), (t(4),), "not a number",
+case("not a number", examples.Doubled, (t(4),), "not a number",
      "[1]")
-case("surrogate: rounding", function(lambda x: x.round(), lambda g, x: g), (t(4),), "surrogate", "straight-through")
+case("surrogate: rounding", examples.Round, (t(4),), "surrogate", "straight-through")
 case("surrogate: clamp", function(lambda x: x.clamp(-1, 1), lambda g, x: g),
      (gradwright.tensor([0.3, 1.5, -0.2, -1.7], dtype=gradwright.float64, requires_grad=True),), "surrogate",
      "2 of 4 entries")
 case("surrogate: a spike", function(lambda x: (x > 0.8) * 1.0, lambda g, x: g / (1 + x * x)), (t(4),), "surrogate")
-case("clipped: entries", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).clamp(-3, 3)), (t(6),), "clipped", "±3")
+case("clipped: entries", examples.ClippedExp, (t(6),), "clipped", "±3")
 case("clipped: far off", function(lambda x: x.sin(), lambda g, x: (g * x.cos()).clamp(-50, 50)), (t(6),), "clipped",
      "do not grow")
 case("clipped: length", function(lambda x, w: w @ x.exp(), lambda g, x, w: (_limited((g @ w) * x.exp()), None)),
      (t(6), t(4, 6).detach()), "clipped", "length of 4")
-case("region",
-     function(lambda x: gradwright.where(x > 0, x, 0.1 * x), lambda g, x: g * gradwright.where(x > 0, 1.0, 0.2)),
-     (signed(6),), "region", "exactly where `x` < 0: 2 times")
+case("region", examples.LeakyRelu, (signed(6),), "region", "exactly where `x` < 0: 2 times")
 
 
 def _limited(g: Any) -> Any:
@@ -310,35 +297,6 @@ def _limited(g: Any) -> Any:
 
 
 # ---- behaviour -------------------------------------------------------------------------------------------
-
-
-class LastCall(Function):
-    """Keeps its input on the class."""
-
-    @staticmethod
-    def forward(ctx, x):
-        LastCall.x = x.detach()
-        return x.sin()
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * LastCall.x.cos()
-
-
-class FirstCall(Function):
-    """Keeps what it computed in its first call."""
-
-    slope = None
-
-    @staticmethod
-    def forward(ctx, x):
-        if FirstCall.slope is None:
-            FirstCall.slope = x.detach().cos()
-        return x.sin()
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * FirstCall.slope
 
 
 class Counts(Function):
@@ -407,12 +365,12 @@ class ListedAtFirst(Function):
         return g * (2 * x if x[0] >= 1 else x)
 
 
-case("stale state: of the last call", LastCall, (t(4),), "stale state", "LastCall.x")
-case("stale state: of the first call", FirstCall, (t(4),), "stale state", "FirstCall.slope")
+case("stale state: of the last call", examples.LastCall, (t(4),), "stale state", "LastCall.x")
+case("stale state: of the first call", examples.FirstCall, (t(4),), "stale state", "FirstCall.slope")
 case("stale state: in backward", Counts, (t(4),), "stale state", "second backward pass")
 case("non-determinism: backward", RandomBackward, (t(4),), "non-determinism", "draws random numbers")
 case("changed input", Writes, (t(4),), "changed input", "`x`")
-case("cotangent: not used", function(lambda x: x * x, lambda g, x: 2 * x), (t(4),), "cotangent ignored", "whatever")
+case("cotangent: not used", examples.Sine, (t(4),), "cotangent ignored", "whatever")
 case("cotangent: a term without it", function(lambda x: x * x, lambda g, x: 2 * x * g + 0.1), (t(4),),
      "cotangent ignored", "for a grad_output of 0")
 case("cotangent: squared", function(lambda x: x * x, lambda g, x: 2 * x * g * g), (t(4),), "cotangent ignored",
