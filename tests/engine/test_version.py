@@ -453,3 +453,43 @@ def test_what_is_harmless_is_not_taken_for_written_and_a_write_is(how, before, a
     THROUGH[after](buffer, array)
     with pytest.raises(RuntimeError, match=r"modified|written|changed"):
         out.backward()
+
+
+THROUGH_DATA = {
+    "an entry": lambda x: x.data.__setitem__(0, 7.0),
+    "an operation": lambda x: x.data.mul_(7),
+    "data of data": lambda x: x.data.data.add_(1),
+    "a view of it": lambda x: x.data[1:].zero_(),
+    "what is detached from it": lambda x: x.data.detach().fill_(3),
+    "a parameter over it": lambda x: gradwright.nn.init.ones_(gradwright.nn.Parameter(x.data)),
+    "augmented": lambda x: setattr(x, "data", x.data.__iadd__(1)),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_DATA)
+def test_what_is_written_through_data_after_it_was_saved_is_told(name):
+    x, w = (gradwright.ones(3, requires_grad=True) for _ in range(2))
+    for _ in range(2):  # again after a write that was told
+        y = (w * x).sum()
+        THROUGH_DATA[name](x)
+        assert x._version == 0
+        with pytest.warns(UserWarning, match="saved for backward has been written through .data"):
+            y.backward()
+
+
+@pytest.mark.parametrize("name", THROUGH_DATA)
+def test_what_is_written_through_data_before_or_after_is_not(name):
+    x, w = (gradwright.ones(3, requires_grad=True) for _ in range(2))
+    THROUGH_DATA[name](x)
+    v = x[1:]
+    y = (w * x).sum() + (v * v).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    THROUGH_DATA[name](x)
+    z = w.exp()  # does not save x
+    THROUGH_DATA[name](x)
+    (z + x).sum().backward()
+    optimizer = gradwright.optim.SGD([x], lr=0.1)
+    optimizer.step()
+    assert type(x._counter[0]) is int
+    (x * w).sum().backward()

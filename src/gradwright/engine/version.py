@@ -18,7 +18,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from gradwright.base.cpython.forks import lock
 from gradwright.base.cpython.references import alone, count
-from gradwright.engine.source_line import Place, here
+from gradwright.engine.source_line import Place, here, warn
 
 
 def bump(counter: list[Any], depth: int = 2) -> None:
@@ -176,17 +176,19 @@ class ExportedVersion(int):
     Attributes:
         exports: what was handed out and may still be written.
         writes: how many writes through it have been noticed.
+        asides: how many writes through ``.data``, which do not count, but are told.
         place: the line that asked for the array through which the last one was made.
     """
 
     exports: list[Export]
     writes: int
+    asides: int
     place: tuple[Any, int] | None
 
     @classmethod
-    def of(cls, version: int, exports: list[Export], writes: int = 0) -> ExportedVersion:
+    def of(cls, version: int, exports: list[Export], writes: int = 0, asides: int = 0) -> ExportedVersion:
         made = cls(version)
-        made.exports, made.writes, made.place = exports, writes, None
+        made.exports, made.writes, made.asides, made.place = exports, writes, asides, None
         return made
 
     def look(self) -> int:
@@ -206,10 +208,18 @@ class ExportedVersion(int):
 
     def __pos__(self) -> int:
         writes = self.look()
-        return ExportedVersion.of(int(self), [], writes) if writes else int(self)
+        return ExportedVersion.of(int(self), [], writes, self.asides) if writes or self.asides else int(self)
 
     def __ne__(self, other: object) -> bool:
-        return int.__ne__(self, other) or self.look() != getattr(other, "writes", 0)
+        if int.__ne__(self, other) or self.look() != getattr(other, "writes", 0):
+            return True
+        if self.asides != getattr(other, "asides", 0):
+            warn(
+                "A tensor that was saved for backward has been written through .data since, which PyTorch does not "
+                "notice: gradients are computed with the new numbers, not with those of forward. Write to it under "
+                "no_grad() instead, and before forward or after backward; or save a clone()."
+            )
+        return False
 
     __eq__ = int.__eq__  # in-place writes alone: views ask, whose history no other write changes
     __hash__ = int.__hash__
@@ -220,6 +230,31 @@ class ExportedVersion(int):
             for exported in still:
                 exported.seen = None
         return ExportedVersion.of(int(self) + writes, still) if still else int(self) + writes
+
+
+class DataVersion(int):
+    """The version of ``.data`` of a tensor, whose writes do not count as writes to that: it is told of them.
+
+    Attributes:
+        source: the counter of that tensor.
+    """
+
+    source: list[Any]
+
+    @classmethod
+    def of(cls, version: int, source: list[Any]) -> DataVersion:
+        made = cls(version)
+        made.source = getattr(source[0], "source", source)
+        return made
+
+    def __add__(self, writes: int) -> DataVersion:
+        with lock:
+            version = self.source[0]
+            if not isinstance(version, (ExportedVersion, Untracked)):
+                version = self.source[0] = ExportedVersion.of(version, [])
+            if isinstance(version, ExportedVersion):
+                version.asides += writes
+        return DataVersion.of(int(self) + writes, self.source)
 
 
 _MANY = 16

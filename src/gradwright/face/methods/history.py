@@ -15,7 +15,7 @@ from gradwright.engine.levels import detached
 from gradwright.engine.memory import owner
 from gradwright.engine.node import AccumulateGrad, Node, node_of
 from gradwright.engine.strict import warn
-from gradwright.engine.version import UNTRACKED, Untracked
+from gradwright.engine.version import UNTRACKED, DataVersion, Untracked
 from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
 from gradwright.engine.watch import used
 from gradwright.face.methods.freeze import freeze, thaw
@@ -161,7 +161,7 @@ class History(TensorBase):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history; writes to it are not noticed by the graph, except inside a Function.
+        """The same memory without history; writes to it do not count, but are told where a graph meets the new numbers.
 
         `detach` gives one whose writes are noticed. Set, it gives the tensor other memory, of any size; TypeError for
         what is no tensor, RuntimeError for whole numbers where gradients are required.
@@ -174,7 +174,7 @@ class History(TensorBase):
         """
         out = alias_of(self)
         if not out.is_inference():
-            out._counter = [0]
+            out._counter = [DataVersion.of(0, self._counter)]
             bypass(self, out)
         return aside(self, out, ".data")
 
