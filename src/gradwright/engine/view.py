@@ -146,8 +146,9 @@ def catch_up(x: Any) -> None:
     For functions that look at the array of an argument before it comes to an operation.
     """
     view = x._view
-    if view is not None and view.version != x._counter[0]:
-        reread(x)
+    if view is None or view.version == x._counter[0]:
+        return
+    reread(x)
 
 
 def requires_grad(x: Any) -> bool:
