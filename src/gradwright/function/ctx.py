@@ -120,10 +120,8 @@ class BackwardNode(Node):
         for t in tensors:
             if not isinstance(t, TensorBase) and t is not None:
                 i = next(i for i, other in enumerate(tensors) if other is t)
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {i} is of type {kind(t)}: "
-                    "set it as an attribute of ctx instead"
-                )
+                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {kind(t)}: "
+                                "set it as an attribute of ctx instead")  # fmt: skip
         self._to_save = tensors
 
     def mark_dirty(self, *tensors: TensorBase) -> None:
@@ -317,9 +315,7 @@ class BackwardNode(Node):
         return [
             as_tensor(g[i]) if i in g
             else wrap(zeros(like, shape=meta[0], dtype=meta[1])) if meta and materialize
-            else None
-            for i, meta in enumerate(self._outputs)
-        ]  # fmt: skip
+            else None for i, meta in enumerate(self._outputs)]  # fmt: skip
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
@@ -386,16 +382,14 @@ def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: A
         warn(MisfitGradient(
             f"{name} returned a gradient of shape {size(got)} for input {i} ({argument!r}) of shape {size(shape)}: it "
             f"is summed down.\n  {at}\nIf that is what you mean, {mend}.",
-            argument, got, shape, mend,
-        ))  # fmt: skip
+            argument, got, shape, mend))  # fmt: skip
         r = r.sum_to_size(shape)
     had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
     if had is not wants:
         mend = node._function._cast.format(argument=argument)
         warn(MisfitGradient(
             f"{name} returned a gradient of {had} for input {i} ({argument!r}) of {wants}: it is converted.\n  {at}\n"
-            f"If that is what you mean, {mend}.", argument, had, wants, mend,
-        ))  # fmt: skip
+            f"If that is what you mean, {mend}.", argument, had, wants, mend))  # fmt: skip
         r = r.to(dtype)
     return r
 
