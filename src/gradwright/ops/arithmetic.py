@@ -153,6 +153,15 @@ _share.vjp(
 hypot.vjp(x=lambda xp, g, x, y, out: g * _share(x, y, out), y=lambda xp, g, x, y, out: g * _share(y, x, out))
 
 
+@builtin(kind="elementwise", samples=[Sample(A(3, 4), plus=1), Sample(A(3, 4, low=1.3, high=3.0), plus=-1)])
+def root_of_square(xp, x, *, plus):
+    """sqrt(x**2 + plus) for ``plus`` of 1 or -1, without overflow; dy/dx = x/y."""
+    return xp.minimum(xp.sqrt(x * x + plus), xp.abs(x) + 1.5)
+
+
+root_of_square.vjp(x=lambda xp, g, x, out: g * (x / out))
+
+
 @builtin(complex="general", kind="elementwise", node="NegBackward0", samples=[Sample(A(3, 4)), Sample(A())])
 def negative(xp, x):
     """Negation, y = -x."""

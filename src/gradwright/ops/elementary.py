@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradwright.ops.activation import sigmoid
+from gradwright.ops.arithmetic import root_of_square
 from gradwright.ops.complex import inverted, is_complex, real_part
 from gradwright.ops.declare import A, Sample, builtin
 
@@ -189,15 +190,6 @@ tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
 def asinh(xp, x):
     """Inverse hyperbolic sine, dy/dx = (x**2 + 1)**(-1/2), without overflow."""
     return xp.asinh(x)
-
-
-@builtin(kind="elementwise", samples=[Sample(A(3, 4), plus=1), Sample(A(3, 4, low=1.3, high=3.0), plus=-1)])
-def root_of_square(xp, x, *, plus):
-    """sqrt(x**2 + plus) for ``plus`` of 1 or -1, without overflow; dy/dx = x/y."""
-    return xp.minimum(xp.sqrt(x * x + plus), xp.abs(x) + 1.5)
-
-
-root_of_square.vjp(x=lambda xp, g, x, out: g * (x / out))
 
 
 def _asinh_slope(xp, g, x):
