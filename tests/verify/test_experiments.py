@@ -1,17 +1,23 @@
 """Functions that are right as they are usually run, of which some go wrong in other conditions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import gradwright as gw
 from gradwright.autograd import Function, diagnose, gradcheck, gradgradcheck
+from gradwright.engine.base import wrap
+from gradwright.op import table
 from gradwright.verify.audit.session import audit
 from gradwright.verify.check.battery.run import examine
 from gradwright.verify.check.discover import subject_of
-from gradwright.verify.experiments import Conditions, Visit, fault
+from gradwright.verify.experiments import EXPERIMENTS, Conditions, Visit, fault
 from gradwright.verify.gradcheck.settings import SUITS
 from gradwright.verify.numeric.again import OfFunction
-from gradwright.verify.numeric.jacobian import Subject
+from gradwright.verify.numeric.jacobian import Subject, rounding
+from gradwright.verify.numeric.jacobian import leaf as leaf_of
+from gradwright.verify.testing import draw
 
 RANDOM = np.random.default_rng(0)
 
@@ -497,3 +503,25 @@ def test_a_conjugate_that_real_numbers_do_not_miss(dtype, door):
             assert not DOORS[door](holomorphic(*parts), z), (name, values)
         for name, parts in CONJUGATED.items():
             assert DOORS[door](holomorphic(*parts), z), (name, values)
+
+
+# ---- what is right by all experiments --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128"])
+def test_built_in_operations_stand_every_experiment(dtype):
+    found = []
+    for op in table.values():
+        for sample in op.samples:
+            try:
+                arrays, static = draw(sample, dtype=dtype)
+                inputs = tuple((leaf_of if n in op.rules and a.dtype.kind in "fc" else wrap)(a)
+                               for n, a in zip(op.names_of(len(arrays)), arrays, strict=True))  # fmt: skip
+                call = partial(op, **static)
+                visit, subject = Visit(OfFunction(call, inputs)), Subject(call, inputs)
+            except (KeyError, TypeError, ValueError, RuntimeError):  # not of this dtype
+                continue
+            near = 1e3 * rounding(np.dtype(dtype)) if dtype != "float16" else 0.02
+            found += [(op.name, n) for n in EXPERIMENTS if subject.differentiable
+                      and fault(Conditions(visit, subject, near, near).trying, n) is not None]  # fmt: skip
+    assert set(found) <= {("restride", "strides")}  # which is about strides

@@ -144,3 +144,23 @@ def test_an_iteration_that_stops_at_a_tolerance_is_not_wrong(tolerance, values):
     assert d.verdict == "VERIFIED" or (d.verdict, d.reason) == ("INCONCLUSIVE", "noise"), str(d)
     for factor in (1 + max(1e3 * tolerance, 1e-4), 2.0, -1.0, 0.0):
         assert gradwright.autograd.diagnose(fixed_point(tolerance, factor), x).verdict == "WRONG"
+
+
+def test_an_iteration_that_is_recorded_may_have_the_derivative_of_its_limit():
+    class FixedPoint(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y, n = x * 0, x * 0 + 1
+            while float((n - y).abs().max()) > 1e-6:
+                y, n = n, (x * n).cos()
+            ctx.save_for_backward(x, n)
+            return n
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            s = (x * y).sin()
+            return g * (-s * y) / (1 + s * x)
+
+    x = gradwright.tensor([0.3, 0.8], dtype=gradwright.float64, requires_grad=True)
+    assert gradwright.autograd.diagnose(FixedPoint, x).verdict == "VERIFIED"

@@ -36,11 +36,12 @@ class Case(Subject):
         rows, columns: a `Part` for each varied input, and for each output.
         grid: which entries of them are compared.
         warnings: what gradwright had to say about gradients.
+        stops: whether its results were found to jump as those of an iteration that stops at a tolerance.
     """
 
     def __init__(self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
                  name: str | None = None) -> None:
-        self.function = function_of(f)
+        self.function, self.stops = function_of(f), False
         self.whole: Any = self.function or (f if isinstance(f, (CustomOp, Op)) else None)
         self.warnings: list[GradientWarning] = []
         self._given = outputs

@@ -225,7 +225,7 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget
     if around and order == 1 and verdict in (Verdict.VERIFIED, Verdict.INCONCLUSIVE):
         said = _witness(case)
         context = replace(context, probes=replace(context.probes, witness=said))
-        if verdict is Verdict.VERIFIED and said is not None and said.agrees is False:
+        if verdict is Verdict.VERIFIED and said is not None and said.agrees is False and not case.stops:
             verdict = Verdict.WRONG
     return described(context, verdict, explained(context, verdict), rungs, replay, cost)
 

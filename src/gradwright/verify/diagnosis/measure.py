@@ -135,6 +135,7 @@ def _stops(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
                 level = (fine > 0.55 * coarse) & (fine > 1e3 * 2.0**-52 * np.abs(values).max(0))
                 jumps = np.maximum(jumps, np.where(level, fine, 0))
         room = _JUMPS * jumps / _sizes(x, part.coordinates)[:, None]
+        case.stops |= bool((slight & (off <= room)).any())
         n.bar[...] = np.where(slight & (off <= room), np.maximum(n.bar, off), n.bar)
 
 
