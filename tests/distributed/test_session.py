@@ -105,7 +105,7 @@ if gd.get_rank() == 1:
 if sys.argv[1] == "parting":
     gd.shutdown()
 """
-"""Its watch looks all the time, and one process comes to its end later than the other goes unheard."""
+"""Its watch looks all the time, and that one process ends later than the other is no error."""
 
 
 @pytest.mark.parametrize("what", ["parting", "nothing"])

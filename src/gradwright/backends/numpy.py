@@ -21,7 +21,7 @@ from gradwright.backends import (
     windows,
 )
 from gradwright.backends.einsum import einsum
-from gradwright.backends.quiet import unheard
+from gradwright.backends.quiet import muted
 from gradwright.backends.quotients import floor_divide, fmod, remainder
 from gradwright.backends.scipy import Special, Transforms
 from gradwright.backends.select import where
@@ -354,9 +354,9 @@ for _f in (
     permute_dims, floor_divide, fmod, remainder, zero, zeros_like, ones_like, astype, conj, to_complex, view_as_real,
     view_as_complex, write_view, einsum, where, tril, triu, may_hold,
 ):  # fmt: skip
-    setattr(namespace, _f.__name__, unheard(_f))
+    setattr(namespace, _f.__name__, muted(_f))
 for _name in elementary.__all__:
-    setattr(namespace, _name, unheard(getattr(elementary, _name)))
+    setattr(namespace, _name, muted(getattr(elementary, _name)))
 for _module in (scatter, order):
     vars(namespace).update({name: getattr(_module, name) for name in _module.__all__})
 namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})
@@ -366,7 +366,7 @@ namespace.fft = Transforms()
 namespace.__array_namespace_info__ = np.__array_namespace_info__
 namespace.special = Special()
 for _name in approximations.__all__:
-    setattr(namespace.special, _name, unheard(getattr(approximations, _name)))
+    setattr(namespace.special, _name, muted(getattr(approximations, _name)))
 for _name in ("windows", "fold_windows", "times_windows", "spread_windows", "weigh_windows", "batch_last"):
     setattr(namespace, _name, getattr(windows, _name))
 NUMPY = register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True, host=True,

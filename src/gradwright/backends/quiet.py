@@ -5,7 +5,7 @@ is what `numpy.errstate` does; done directly it costs a tenth of the time. The u
 setting, a backward written by hand included.
 
 A tenth is still a fifth of a small operation. A formula that calls NumPy's ufuncs directly needs no setting at all: see
-`unheard`, and `gradwright.base.cpython.unnamed` for how.
+`muted`, and `gradwright.base.cpython.unnamed` for how.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def as_user(f: Callable[..., Any], *args: Any) -> Any:
         _set(before)
 
 
-def unheard(f: Callable[..., Any]) -> Callable[..., Any]:
+def muted(f: Callable[..., Any]) -> Callable[..., Any]:
     """``f``, such that what it and gradwright's functions under it call directly gives no warnings."""
-    return unnamed.unheard(f) if _DROPS else wraps(f)(partial(quietly, f))
+    return unnamed.muted(f) if _DROPS else wraps(f)(partial(quietly, f))
 
 
 _DROPS = unnamed.drops_warnings()

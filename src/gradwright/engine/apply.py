@@ -196,7 +196,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False, r
     """
     tensors = ("other", "x") if reflected else ("x", "other")
     call = Call(tensors, number=True, whole=not floating, broadcasts=op.kind == "elementwise", records=bool(op.rules))
-    return _named(_compiled(call)(op, op.unheard, slow, _FLOATS if floating else _NUMBERS), op)
+    return _named(_compiled(call)(op, op.muted, slow, _FLOATS if floating else _NUMBERS), op)
 
 
 def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
@@ -205,7 +205,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `general`.
     """
     call = Call(("input",), records=bool(op.rules))
-    return _named(_compiled(call)(op, op.unheard, slow or (lambda x: general(op, (x,), {}))), op)
+    return _named(_compiled(call)(op, op.muted, slow or (lambda x: general(op, (x,), {}))), op)
 
 
 def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
@@ -216,7 +216,7 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
             tuple("xyz"[:inputs]), op.static, static=True, whole=True, records=bool(op.rules), views=op.kind == "view",
             broadcasts=op.kind == "elementwise" and inputs > 1, variadic=op.variadic, rows=op.rows,
         )  # fmt: skip
-        found = op.ways[inputs] = _compiled(call)(op, op.unheard, lambda *given: general(op, given[:-1], given[-1]))
+        found = op.ways[inputs] = _compiled(call)(op, op.muted, lambda *given: general(op, given[:-1], given[-1]))
     return found
 
 
@@ -237,7 +237,7 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
 
 def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
     """The callable ``f(tensors, static)`` of an operation of any number of tensors and nothing else, made once."""
-    formula = op.unheard
+    formula = op.muted
     records: dict[tuple[bool, ...], Callable[..., Any]] = {}
 
     def call(inputs: Sequence[Any], static: dict[str, Any]) -> Any:

@@ -75,7 +75,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         elif level is not None:
             result = seen(op.name, (*arrays, *static.values()), partial(level.read, op, inputs, static))
         elif xp is _NUMPY and not mode.watches:
-            result = op.unheard(xp, *arrays, **static)
+            result = op.muted(xp, *arrays, **static)
         else:
             result = computed(op, xp, *arrays, **static)
         if op.rows and level is None:

@@ -34,7 +34,7 @@ from functools import partial
 from typing import Any
 
 from gradwright import backends
-from gradwright.backends.quiet import quietly, unheard
+from gradwright.backends.quiet import muted, quietly
 from gradwright.base.changes import declares
 from gradwright.base.cpython.forks import cached_property
 from gradwright.base.cpython.unnamed import calls_ufuncs
@@ -151,9 +151,9 @@ class Op:
         return of_ufuncs and (self.direct or calls_ufuncs(self.forward))
 
     @cached_property
-    def unheard(self) -> Callable[..., Any]:
+    def muted(self) -> Callable[..., Any]:
         """The formula such that it gives no warnings."""
-        return unheard(self.forward) if self.is_quick else partial(quietly, self.forward)
+        return muted(self.forward) if self.is_quick else partial(quietly, self.forward)
 
     def vjp(self, **rules: Callable[..., Any]) -> Op:
         """Declare the derivative of each named input: ``name=lambda xp, g, <what it needs>: cotangent``.
@@ -207,7 +207,7 @@ class Op:
         for array in arrays:
             if hasattr(array, "_apply"):
                 return array._apply(self, arrays, self.defaults | static)
-        return (self.unheard if self.is_quick else self.forward)(backends.namespace(arrays[0]), *arrays, **static)
+        return (self.muted if self.is_quick else self.forward)(backends.namespace(arrays[0]), *arrays, **static)
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.inputs)})>"

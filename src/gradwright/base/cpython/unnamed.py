@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 
-def unheard(f: Callable[..., Any], made: dict[Any, Callable[..., Any]] | None = None) -> Callable[..., Any]:
+def muted(f: Callable[..., Any], made: dict[Any, Callable[..., Any]] | None = None) -> Callable[..., Any]:
     """``f`` where its module has no name, and so the functions that it calls by names of its own; what they mean now.
 
     ``made`` are those that are so already.
@@ -30,7 +30,7 @@ def unheard(f: Callable[..., Any], made: dict[Any, Callable[..., Any]] | None = 
         setattr(silent, name, getattr(f, name))
 
     def meant(value: Any) -> Any:
-        return unheard(value, made) if isinstance(value, FunctionType) else value
+        return muted(value, made) if isinstance(value, FunctionType) else value
 
     scope |= {name: meant(f.__globals__[name]) for name in names(f.__code__) if name in f.__globals__}
     for cell, own in zip(cells, f.__closure__ or (), strict=True):
@@ -58,7 +58,7 @@ def drops_warnings() -> bool:
     """Whether the interpreter drops the warnings of NumPy in such a function."""
     with np.errstate(all="warn"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        unheard(_zero_by_zero)(np.zeros(()))
+        muted(_zero_by_zero)(np.zeros(()))
     return not caught
 
 

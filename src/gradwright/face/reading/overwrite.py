@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends.quiet import unheard
+from gradwright.backends.quiet import muted
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.node import AccumulateGrad
@@ -28,7 +28,7 @@ def _direct(operator: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], bo
     That function counts the write in the line beside, see `gradwright.base.cpython.at_once`. The result returns whether
     it has written: it leaves alone whatever is not plain memory of one floating-point dtype.
     """
-    write = unheard(operator)
+    write = muted(operator)
 
     def attempt(x: Any, other: Any) -> bool:
         if x._view is not None or x._counter[0].__class__ is not int:
