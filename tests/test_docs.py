@@ -10,6 +10,7 @@ import re
 import runpy
 from pathlib import Path
 from textwrap import dedent
+from timeit import repeat
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -235,3 +236,13 @@ def test_the_figures_are_those_that_make_bench_prints() -> None:
     names = {n.value for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Constant)}
     for row in measured(README):
         assert row[0] in names, f"make bench has no figure {row[0]!r}"
+
+
+def test_the_compiled_step_of_the_readme_is_as_quick_as_it_says(compiler, monkeypatch):
+    monkeypatch.setenv("GRADWRIGHT_COMPILE", "c")
+    (program,) = [block.text for block in blocks(README) if "@gw.compile" in block.text]
+    scope: dict[str, Any] = {}
+    exec(f"import gradwright as gw\n{program}", scope)  # noqa: S102
+    assert {row.where for row in scope["step"].explain().programs[0].rows} == {"C"}
+    step, empty = (min(repeat(f, number=100, repeat=20)) for f in (scope["step"], lambda: None))
+    assert step < 200 * empty  # 10 µs where an empty call takes 50 ns

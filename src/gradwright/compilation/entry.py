@@ -6,7 +6,7 @@ Both are text written for the program and compiled: a call of a small program ta
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from sys import getrefcount
 from typing import Any
@@ -16,6 +16,8 @@ import numpy as np
 from gradwright.backends.devices import device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base.upward import slots
+from gradwright.compilation.seen import Seen
+from gradwright.compilation.spans import Apart
 from gradwright.compilation.trace.record import Input, Record
 from gradwright.compilation.trace.units import hooks_of, look, outside, place
 from gradwright.compilation.watch.guards import Guard, compiled_guards, is_atom, same, same_array
@@ -209,7 +211,8 @@ class Entry:
         for leaf, state, *_ in self.record.looks:
             if what := _differs(state, outside(leaf, leaves)):
                 return f"a tensor of shape {list(state[1])} from outside: {what}"
-        return "which tensors share memory or are the same one, or an argument that is no tensor"
+        return ("which tensors share memory or are the same one, memory that is read-only, or an argument that is no "
+                "tensor")  # fmt: skip
 
 
 def _differs(old: Any, t: Any) -> str:
@@ -238,13 +241,15 @@ class _Text:
                          for kind, of in leaves_out if kind == "grad"}.values()]  # fmt: skip
         self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
         self.scope: dict[str, Any] = {
-            "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "count": getrefcount,
+            "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "count": getrefcount,
             "held_by_us": held_by_us, "hooks_of": hooks_of, "is_current": refresh, "laid": laid, "lying": _lying,
-            "ndarray": np.ndarray, "new": object.__new__, "place": place, "rebind": rebind, "slots": slots,
+            "ndarray": np.ndarray, "new": object.__new__, "place": place, "rebind": rebind,
+            "seen": Seen(record, runner), "slots": slots,
             "unflatten": tree_unflatten, "up_to_date": up_to_date,
         }  # fmt: skip
-        self.last = self.name([None] * len(record.sources), "last")
+        self.last = self.name([None] * (len(record.sources) + len(record.looks)), "last")
         self.kept = {k for k, s in enumerate(record.sources) if s.library is not NUMPY}
+        self.sees = runner.words is not None and not self.kept
 
     def name(self, value: Any, stem: str = "v") -> str:
         """A name for a value."""
@@ -271,51 +276,94 @@ class _Text:
         return lines
 
     def gather(self) -> list[str]:
-        """The function `Entry.gather`."""
-        record, last = self.record, self.last
+        """The function `Entry.gather`: what is outside is looked at unless it is known to be as it was (`Seen`)."""
+        record, last, n = self.record, self.last, len(self.record.sources)
         lines = [f"if not {self.name(_same_as(x))}(leaves[{k}]): return None" for k, x in self.fixed]
-        lines += self.which()
-        lines.append("moved = False")
-        arrays = []
-        for k, source in enumerate(record.sources):
-            arrays.append(f"a{k}")
-            if source.kind == "array":
-                lines.append(f"a{k} = {self.name(source.array)}")
-            elif source.kind == "setting":
-                lines += self._setting(source, f"a{k}")
-            elif k in self.kept:
-                lines += self._state(source.look, f"t{k}", self._where(source))
-                lines += _reading(source, f"a{k}", f"t{k}", f"{last}[{k}]", self.name, k in record.written)
-            else:
-                lines += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", k)
-        checks = []
-        for k, (t, state, unit, steps) in enumerate(record.looks):
-            if not isinstance(state[3], tuple):
-                if any(self._is_of(s, t) for s in record.sources):
-                    continue  # it has been looked at
-                lines += self._state(state, f"s{k}", self._given(t))
-                own = f"pa{unit}" if unit is not None and record.sources[unit].whole else None
-                lines += _looking(state, f"s{k}", f"b{k}", own, steps, self.name)
-                continue
-            lines += self._tensor(state, f"s{k}", self._given(t), f"b{k}")
-            if unit is not None:
-                checks.append(f"if place(b{k}) != place(a{unit}): return None")
-        written = [f"a{k}" for k in record.written]
-        if written and len(arrays) > 1:
-            if numpys := [k for k in range(len(arrays)) if k not in self.kept]:
-                checks.append(f"if not apart([{', '.join(f'a{k}' for k in numpys)}], {numpys}): return None")
-            if self.kept:
-                given = ["None" if s.look is None else f"t{k}" for k, s in enumerate(record.sources)]
-                checks.append(f"if not {self.name(_no_shared_writes(record))}([{', '.join(given)}]): return None")
-        if checks:
-            lines += ["if moved:", *(f"    {line}" for line in checks)]
+        lines += [*self.which(), "moved = given = False"]
+        arrays = [f"a{k}" for k in range(n)]
+        given = [k for k, source in enumerate(record.sources) if source.is_given]
+        looks = self._looks()
+        if self.sees:
+            lines += ["again = seen.differs()", "if again:", "    moved = seen.noted", *_within(looks["moved"]),
+                      *looks["given"], *looks["settings"], f"if again: arrays = [{', '.join(arrays)}]",
+                      "else:", "    arrays = seen.hold()", *(f"    arrays[{k}] = a{k}" for k in given)]  # fmt: skip
+        else:
+            lines += [*looks["moved"], *looks["given"], *looks["settings"]]
+        lines += self._checks()
         taken = [k for k in self.tensors if all(s.kind != "argument" or s.at != k for s in record.sources)]
         lines += [f"if not isinstance(leaves[{k}], TensorBase): return None" for k in taken]
         for k in self.donates:
             lines += _using_up(f"a{k}", f"t{k}", f"{last}[{k}]")
         known = [a if k not in self.donates else f"{last}[{k}]" for k, a in enumerate(arrays)]
-        lines += ["if moved:", f"    {last}[:] = [{', '.join(known)}]", f"return [{', '.join(arrays)}]"]
-        return ["def gather(leaves):", *(f"    {line}" for line in lines), ""]
+        known += [f"b{k}" if isinstance(look[1][3], tuple) else "None" for k, look in enumerate(record.looks)]
+        given += [n + k for k in range(len(record.looks)) if self._is_given(k)]
+        lines += ["if moved:", f"    {last}[:] = [{', '.join(known)}]"]
+        if given:
+            lines += ["elif given:", *(f"    {last}[{k}] = {known[k]}" for k in given)]
+        if self.sees:
+            lines += ["if again: seen.note(arrays, moved)", "return arrays"]
+        else:
+            lines.append(f"return [{', '.join(arrays)}]")
+        return ["def gather(leaves):", *_within(lines), ""]
+
+    def _is_given(self, look: int) -> bool:
+        """Whether a look at another tensor is one at an argument, or at what shows memory of an argument."""
+        (kind, _), _, unit, _ = self.record.looks[look]
+        return kind == "argument" or (unit is not None and self.record.sources[unit].is_given)
+
+    def _looks(self) -> dict[str, list[str]]:
+        """The lines that look at what is outside ("moved"), at what is an argument, or of one ("given"), at settings.
+
+        The first two are called by the variable that becomes true if an array is another one.
+        """
+        record, last = self.record, self.last
+        found: dict[str, list[str]] = {"moved": [], "given": [], "settings": []}
+        for k, source in enumerate(record.sources):
+            what = "given" if source.is_given else "moved"
+            if source.kind == "array":
+                found[what].append(f"a{k} = {self.name(source.array)}")
+                if k not in self.kept:
+                    state = 0, source.array.shape, source.array.dtype, source.array.strides
+                    found[what] += self._lies(state, f"a{k}", k in record.written)
+            elif source.kind == "setting":
+                found["settings"] += self._setting(source, f"a{k}")
+            elif k in self.kept:
+                found[what] += self._state(source.look, f"t{k}", self._where(source))
+                found[what] += _reading(source, f"a{k}", f"t{k}", f"{last}[{k}]", self.name, k in record.written)
+            else:
+                found[what] += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", k, what)
+        for k, (t, state, unit, steps) in enumerate(record.looks):
+            what = "given" if self._is_given(k) else "moved"
+            if isinstance(state[3], tuple):
+                at = len(record.sources) + k
+                found[what] += self._tensor(state, f"s{k}", self._given(t), f"b{k}", at, what)
+            elif not any(self._is_of(s, t) for s in record.sources):  # else it has been looked at
+                found[what] += self._state(state, f"s{k}", self._given(t))
+                of = f"pa{unit}" if unit is not None and record.sources[unit].whole else None
+                found[what] += _looking(state, f"s{k}", f"b{k}", of, steps, self.name)
+        return found
+
+    def _checks(self) -> list[str]:
+        """The lines that ask, where arrays are others, whether they lie to each other as they did."""
+        record, n = self.record, len(self.record.sources)
+        own = [f"arrays[{k}]" if self.sees else f"a{k}" for k in range(n)]
+        listed = "arrays" if self.sees else f"[{', '.join(own)}]"
+        found: dict[bool, list[str]] = {False: [], True: []}
+        for k, (_, state, unit, _) in enumerate(record.looks):
+            if unit is not None and isinstance(state[3], tuple):
+                found[self._is_given(k)].append(f"if place(b{k}) != place({own[unit]}): return None")
+        numpys = [k for k in range(n) if k not in self.kept]
+        if record.written and len(numpys) > 1:
+            given = [k for k in numpys if record.sources[k].is_given]
+            apart = self.name(Apart(numpys, record.written, given))
+            found[False].append(f"if not {apart}.of_all({listed}): return None")
+            found[True] += [f"if not moved and not {apart}.of_given({listed}): return None"] * bool(given)
+        if record.written and self.kept:
+            tensors = ["None" if s.look is None else f"t{k}" for k, s in enumerate(record.sources)]
+            unshared = self.name(_no_shared_writes(record))
+            found[True].append(f"if not {unshared}([{', '.join(tensors)}]): return None")
+        lines = ["if moved:", *_within(found[False])] * bool(found[False])
+        return lines + ["if moved or given:", *_within(found[True])] * bool(found[True])
 
     def _is_of(self, source: Input, leaf: tuple[str, Any]) -> bool:
         """Whether an input is read from this tensor from outside."""
@@ -361,30 +409,24 @@ class _Text:
             lines.append(f"if getattr({t}, '_grad', None) is {'not None' if no_grad else 'None'}: return None")
         return lines
 
-    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, at: int | None = None) -> list[str]:
-        """A tensor and its array of NumPy's; ``at``: which input it is, whose array is known from the last call."""
-        _, shape, dtype, strides, *_ = state
-        last = None if at is None else f"{self.last}[{at}]"
-        flag = "behaved" if at in self.record.written else "aligned"
-        checks = [
-            f"{array} = up_to_date({t})",
-            f"if {array}.__class__ is not ndarray or {array}.shape != {shape!r}: return None",
-            f"if {array}.dtype != {self.name(dtype)} or {array}.strides != {strides!r}: return None",
-            f"if not {array}.flags.{flag}: return None",
-            "moved = True",
+    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, at: int, what: str) -> list[str]:
+        """A tensor and its array of NumPy's, number ``at`` in ``last``; ``what`` becomes true if it is another one."""
+        return [
+            *self._state(state, t, where),
+            f"{array} = {t}.array",
+            f"if {array} is not {self.last}[{at}] or {t}._view is not None:",
+            f"    {array} = up_to_date({t})",
+            f"    if {array}.__class__ is not ndarray: return None",
+            f"    {what} = {what} or {array} is not {self.last}[{at}]",
+            *self._lies(state, array, at in self.record.written),
         ]
-        lines = [*self._state(state, t, where), f"{array} = {t}.array"]
-        if last is None:
-            return [*lines, *checks]
-        return [*lines, f"if {array} is not {last} or {t}._view is not None:", *(f"    {c}" for c in checks)]
 
-    def _apart(self, arrays: Sequence[Any], numbers: Sequence[int]) -> bool:
-        """Whether memory of NumPy's that is written is that of one input alone; which inputs they are."""
-        return not any(
-            np.may_share_memory(array, other)
-            for at, array in zip(numbers, arrays, strict=True) if at in self.record.written
-            for k, other in zip(numbers, arrays, strict=True) if k != at
-        )  # fmt: skip
+    def _lies(self, state: tuple[Any, ...], array: str, written: bool) -> list[str]:
+        """The lines that look whether an array, which may change in place, lies as it did."""
+        _, shape, dtype, strides, *_ = state
+        flag = "behaved" if written else "aligned"
+        return [f"if {array}.shape != {shape!r} or {array}.strides != {strides!r}: return None",
+                f"if {array}.dtype != {self.name(dtype)} or not {array}.flags.{flag}: return None"]  # fmt: skip
 
     # -- after --
 
@@ -432,7 +474,7 @@ class _Text:
             lines.append(f"return {result[0]}")
         else:
             lines.append(f"return unflatten([{', '.join(result)}], {self.name(record.spec)})")
-        return ["def commit(outputs, leaves, arrays):", *(f"    {line}" for line in lines), ""]
+        return ["def commit(outputs, leaves, arrays):", *_within(lines), ""]
 
     def _given(self, leaf: tuple[str, Any]) -> str:
         kind, value = leaf
@@ -447,6 +489,10 @@ class _Text:
         if kind == "grad":
             return f"g{next(k for k, of in enumerate(self.owners) if of[0] == value[0] and of[1] is value[1])}"
         return self.name(value)
+
+
+def _within(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _same_as(value: Any) -> Callable[[Any], bool]:

@@ -181,9 +181,14 @@ class Runner:
     Attributes:
         donates: the inputs of another library whose arrays are used up by a call: nobody else may hold them.
         done: what the call that has used them up gave, until its caller has taken it over and clears it.
+        words: what remembers where its inputs lie, if it needs to know.
+        elsewhere: of the list of arrays that the last call was given, the only ones that may lie elsewhere now; None if
+            that is not known.
     """
 
     donates: Sequence[int] = ()
+    words: Callable[[], Any] | None = None
+    elsewhere: Sequence[int] | None = None
     done: list[Any]
 
     def __init__(self, program: Program) -> None:

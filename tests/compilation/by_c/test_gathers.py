@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gradwright.backends.generic import HERE
-from gradwright.compilation.by_c.gathers import gather_of
+from gradwright.compilation.by_c.gathers import gather_of, spread_of
+from gradwright.compilation.by_c.runner import C
 from gradwright.compilation.trace.traced import space, traced
 
 X, I = np.ones((4, 5, 6)), np.array([0, 2, -1])
@@ -53,3 +54,27 @@ def test_what_is_left_to_numpy(name: str) -> None:
     f, arrays = LEFT[name]
     (node,) = traced(f, *arrays).outputs
     assert gather_of(node, False) is None
+
+
+KEYS = [(1,), (..., 0), (ALL, 2), (slice(1, 3),), (ALL, slice(None, None, -2), 5), (-1, -1, -1), (None, ...),
+        (slice(3, None, -1), None, 2), (..., slice(1, 6, 3)), (slice(0, 4), slice(4, 5), slice(None, None, 2)),
+        (2, ..., None, 3)]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_the_gradient_of_a_view_is_a_loop(key: Any, dtype: str, compiler: None) -> None:
+    y = np.asarray(np.random.default_rng(0).integers(-5, 6, X[key].shape)).astype(dtype)
+    given = np.asarray(y.T.copy().T)  # column by column
+    runner = C(traced(lambda y: space.unindex(y, shape=X.shape, key=key), given))
+    expected = np.zeros(X.shape, dtype)
+    expected[key] = y
+    assert [record["kind"] for record in runner.loops] == ["C"]
+    np.testing.assert_array_equal(runner([given])[0], expected)
+
+
+def test_what_numpy_spreads() -> None:
+    half, nothing = np.ones(6, np.float16), np.ones((0, 5, 6))
+    for y, key in ((np.ones(()), (slice(0, 2),)), (nothing, (slice(2, 2),)), (half, (0, 0))):
+        (node,) = traced(lambda y, key=key: space.unindex(y, shape=X.shape, key=key), y).outputs
+        assert spread_of(node) is None

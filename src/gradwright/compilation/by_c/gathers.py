@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from gradwright.backends.generic import HERE
 from gradwright.compilation.by_c.elements import known
-from gradwright.compilation.node import Node
+from gradwright.compilation.by_c.places import Place, in_order, view
+from gradwright.compilation.node import INDEX, Node
 
 _ALL = slice(None)
 
@@ -36,6 +39,29 @@ class Gather(NamedTuple):
     def indices(self) -> tuple[Node, ...]:
         """The nodes of the indices."""
         return self.operands[-len(self.axes) :]
+
+
+class Spread(NamedTuple):
+    """Zeros, but for a view of them that holds an operand: the gradient of entries picked by numbers and slices.
+
+    Attributes:
+        operand: what is there.
+        strides, start: how the view lies, in entries.
+    """
+
+    operand: Node
+    strides: tuple[int, ...]
+    start: int
+
+
+def spread_of(node: Node) -> Spread | None:
+    """What C does for the gradient of a view; None if it is none."""
+    if node.op != "unindex" or len(node.args) != 1 or {*node.kwargs} != {"shape", "key"} or not known(node.dtype):
+        return None
+    picked = node.like(INDEX, (node, node.kwargs["key"]), shape=(x := node.args[0]).shape)
+    place = view(picked, Place(node, node.shape, in_order(node.shape), 0))
+    shown = np.empty(node.shape, np.bool)[node.kwargs["key"]].shape
+    return None if place is None or shown != x.shape or 0 in shown else Spread(x, place.strides, place.start)
 
 
 def gather_of(node: Node, exact: bool) -> Gather | None:

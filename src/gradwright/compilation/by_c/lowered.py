@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.compilation.by_c.elements import Element, castable, element, known
-from gradwright.compilation.by_c.gathers import Gather, gather_of
+from gradwright.compilation.by_c.gathers import Gather, Spread, gather_of, spread_of
 from gradwright.compilation.by_c.places import Place, in_order, is_view, view
 from gradwright.compilation.by_c.windows import Windows, as_view, windows_of, without_padding
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, INPUT, PICK, Node, Program
@@ -49,7 +49,7 @@ class Check(NamedTuple):
     expected: bytes
 
 
-Way = Element | Reduction | Product | Windows | Gather | Join | Check | None
+Way = Element | Reduction | Product | Windows | Gather | Spread | Join | Check | None
 
 
 class Lowered:
@@ -57,7 +57,8 @@ class Lowered:
 
     Attributes:
         nodes: in order, without views.
-        how: for each of them an Element, a Reduction, a Product, Windows, a Gather, a Join, a Check, or None: a call.
+        how: for each of them an Element, a Reduction, a Product, Windows, a Gather, a Spread, a Join, a Check, or None:
+            a call.
         places: of every node that is an array, but of those that are not computed.
         part_of: for each part of a Join its node.
         outputs: for each output the node whose memory it is, which is no other's and no view, input or constant.
@@ -218,6 +219,9 @@ class Lowered:
         by_index = gather_of(node, exact)
         if by_index is not None and self._lies(by_index.operands):
             return self._gathered(by_index)
+        picked = spread_of(node)
+        if picked is not None and self._lies([picked.operand]):
+            return picked
         if exact:
             return None
         found = self._windows(node) or _reduction(node) or self._product(node)

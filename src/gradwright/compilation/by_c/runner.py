@@ -6,7 +6,6 @@ import ctypes
 import sys
 from collections.abc import Sequence
 from functools import partial
-from operator import is_
 from sys import getrefcount
 from time import perf_counter
 from typing import Any
@@ -21,8 +20,10 @@ from gradwright.compilation.by_c.places import shown
 from gradwright.compilation.by_c.products import find_blas
 from gradwright.compilation.by_c.source import source
 from gradwright.compilation.by_c.steps import Steps, recompute
+from gradwright.compilation.by_c.words import Words
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, Departed, Node, Program, Runner, compute, same
 from gradwright.compilation.passes import simplified
+from gradwright.compilation.spans import Apart
 
 _FEW = 1 << 15
 """Programs with fewer entries keep Python's lock while they run."""
@@ -52,6 +53,8 @@ class C(Runner):
     Raises CannotCompileError if there is no C compiler or it fails.
     """
 
+    words = Words
+
     def __init__(self, program: Program, exact: bool = False, arrays: Sequence[Any] | None = None) -> None:
         super().__init__(program)
         self.exact = exact
@@ -74,7 +77,7 @@ class C(Runner):
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         form = self._form
-        if len(form.arrays) != len(arrays) or not all(map(is_, form.arrays, arrays)):
+        if self.elsewhere is None or form.arrays is not arrays or not all(map(form.takes, self.elsewhere)):
             form = self._bound(arrays)
         if self.timed:
             found: list[Any] = during_pass(form.run, True)
@@ -99,8 +102,8 @@ class C(Runner):
         for at in written:
             if not arrays[at].flags.writeable:
                 raise ValueError(f"input {at} of the program is written, but its array is read-only")
-        aside = any(not _lies_well(arrays[i]) for i in written) or any(
-            k != i and np.may_share_memory(arrays[i], a) for i in written for k, a in enumerate(arrays))
+        aside = any(not _lies_well(arrays[i]) for i in written)
+        aside = aside or (bool(written) and not Apart(range(len(arrays)), written).of_all(arrays))
         strides = [_strides(a, node) for a, node in zip(arrays, program.inputs, strict=True)]
         key = (*strides, aside)
         if key not in self._forms and len(self._forms) >= _FORMS:
@@ -125,29 +128,33 @@ def _strides(array: Any, node: Node) -> Any:
 
 
 class _Result:
-    """An output that is new memory at every call: the last array, and others that were given out before."""
+    """An output that is new memory at every call: the last array, others that were given out before, and addresses."""
 
-    __slots__ = ("array", "dtype", "others", "shape", "slot")
+    __slots__ = ("array", "at", "dtype", "others", "places", "shape", "slot")
 
     def __init__(self, node: Node, slot: int) -> None:
         self.shape, self.dtype, self.slot = node.shape, node.dtype, slot
         self.array: Any = None
+        self.at = 0
         self.others: list[Any] = []
+        self.places: list[int] = []
 
     def renew(self, table: Any) -> Any:
         """An array that nobody else holds, whose address stands in the table."""
-        kept = self.array
-        found = None
-        for k in range(len(self.others)):
-            if getrefcount(self.others[k]) == _ALONE:
-                found, self.others[k] = self.others[k], kept
+        others, places, found = self.others, self.places, None
+        for k in range(len(others)):
+            if getrefcount(others[k]) == _ALONE:
+                found, others[k] = others[k], self.array
+                self.at, places[k] = places[k], self.at
                 break
         else:
+            if self.array is not None and len(others) < 2:
+                others.append(self.array)
+                places.append(self.at)
             found = np.empty(self.shape, self.dtype)
-            if kept is not None and len(self.others) < 2:
-                self.others.append(kept)
+            self.at = _address(found)
         self.array = found
-        table[self.slot] = _address(found)
+        table[self.slot] = self.at
         return found
 
 
@@ -173,12 +180,12 @@ class _Form:
     """A program compiled for one layout of inputs.
 
     Attributes:
-        arrays: the inputs whose addresses are set.
+        arrays: the inputs whose addresses are set, in the list that was given.
         plain: whether C does all of it.
     """
 
     def __init__(self, program: Program, strides: Sequence[Any], exact: bool, aside: bool) -> None:
-        self.arrays: list[Any] = []
+        self.arrays: Sequence[Any] = ()
         blas = None if exact else find_blas()
         self.lowered = lowered = Lowered(program, strides, exact, blas is not None)
         self.steps = steps = Steps(lowered)
@@ -227,13 +234,23 @@ class _Form:
                       if isinstance(r, _Result)]  # fmt: skip
         self._passing = [*(node for node, _ in self._made), *(n for n in lowered.nodes if lowered.how[n] is None)]
         self._copied: list[tuple[Any, Any]] = []
-        self._given = strides
+        self._given, self._inputs = strides, program.inputs
+
+    def takes(self, k: int) -> bool:
+        """Set the address of one input that may be another array; whether that is all that is to be done."""
+        node, a = self._inputs[k], self.arrays[k]
+        if self._copied or not _lies_well(a) or _strides(a, node) != self._given[k]:
+            return False
+        self._values[node] = a
+        if node in self._slots:
+            self.table[self._slots[node]] = _address(a)
+        return True
 
     def bind(self, arrays: Sequence[Any]) -> None:
         """Set the addresses of inputs."""
         self.arrays = []
         self._copied = []
-        for node, a, strides in zip(self.lowered.program.inputs, arrays, self._given, strict=True):
+        for node, a, strides in zip(self._inputs, arrays, self._given, strict=True):
             used = a
             if _strides(a, node) != strides or not _lies_well(a):
                 used = np.empty(a.shape, a.dtype)  # in row-major order: a form for other strides gets no others
@@ -241,7 +258,7 @@ class _Form:
             self._values[node] = a
             if node in self._slots:
                 self.table[self._slots[node]] = _address(used)
-        self.arrays = list(arrays)
+        self.arrays = arrays
 
     def run(self, timed: bool = False) -> list[Any]:
         """One call."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gradwright.compilation.by_c.build import vector_functions
 from gradwright.compilation.by_c.convolutions import VECTORS, columns, direct
 from gradwright.compilation.by_c.elements import NAMES
-from gradwright.compilation.by_c.gathers import Gather
+from gradwright.compilation.by_c.gathers import Gather, Spread
 from gradwright.compilation.by_c.loops import MACROS, Loop, extremes, tame
 from gradwright.compilation.by_c.lowered import Check, Lowered
 from gradwright.compilation.by_c.memory import Memory, pointer
@@ -63,6 +63,18 @@ def gather(number: int, node: Node, way: Gather, places: Callable[[Node], Place]
     lines.append(f"{indent}  {done}")
     lines += ["  " * k + "}" for k in range(last + 1, 0, -1)]
     return "\n".join([*lines, "  return 0;", "}\n"])
+
+
+def spread(number: int, node: Node, way: Spread, places: Callable[[Node], Place], memory: Memory) -> str:
+    """The function ``static void spread_<number>(char **P)``."""
+    kind, place, size = NAMES[node.dtype], places(way.operand), node.dtype.itemsize
+    to = pointer(memory.spots[node], kind, 0, size, False)
+    lines = [f"static void spread_{number}(char **P) {{", f"  {kind} *y = {to};",
+             f"  const {kind} *x = {pointer(memory.spots[place.root], kind, place.start, size, True)};",
+             f"  __builtin_memset(y, 0, {prod(node.shape)} * sizeof *y);"]  # fmt: skip
+    lines += [f"  for (long i{k} = 0; i{k} < {n}; i{k}++)" for k, n in enumerate(place.shape)]
+    here, there = _sum(enumerate(place.strides)), _sum(enumerate(way.strides))
+    return "\n".join([*lines, f"    y[{way.start} + {there}] = x[{here}];", "}\n"])
 
 
 def _sum(steps: Iterable[tuple[int, int]]) -> str:
@@ -142,6 +154,11 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             parts.append(_about(step.nodes, " x ".join(map(str, way.shape))) + text)
             calls.append(f"if (gather_{k}(P)) return {k + 1};")
             record |= {"kind": "C", "entries": math.prod(way.shape)}
+        elif isinstance(way := lowered.how[first], Spread):
+            text = spread(k, first, way, lowered.places.__getitem__, memory)
+            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + text)
+            calls.append(f"spread_{k}(P);")
+            record |= {"kind": "C", "entries": math.prod(first.shape)}
         elif lowered.how[first] is not None:
             parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + product(k, first, lowered, memory))
             calls.append(f"product_{k}(P);")

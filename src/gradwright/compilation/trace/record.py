@@ -89,6 +89,11 @@ class Input:
         self.look: Any = None
         self.owns: Any = None
 
+    @property
+    def is_given(self) -> bool:
+        """Whether it is read of an argument."""
+        return self.kind == "argument" or (self.of is not None and self.of[0] == "argument")
+
     def holder(self, leaves: Sequence[Any]) -> Any:
         """The tensor that holds it, or what is in its place."""
         if self.kind == "argument":
