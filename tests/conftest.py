@@ -24,6 +24,7 @@ from gradwright.formatting import OPTIONS
 from hypothesis import settings
 
 import gradwright
+from gradwright.compilation import race
 from gradwright.utils.cpp_extension import check_compiler
 from tests.browser import Browser
 
@@ -37,6 +38,12 @@ os.environ.setdefault("NPROC", "264")  # as gradwright does where it starts JAX:
 settings.register_profile("dev", deadline=None, max_examples=20)  # a fifth of what CI tries
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(autouse=True)
+def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For compiled functions, which run eagerly where that takes less time."""
+    monkeypatch.setattr(race, "clock", lambda: 0.0)
 
 
 def torch_version() -> str | None:

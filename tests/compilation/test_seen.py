@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.compilation.by_c.words import Words
+from gradwright.compilation import words
 from gradwright.compilation.entry import Entry
 
 
@@ -19,7 +19,8 @@ class Case:
     """A step that reads one tensor and writes another, and an argument."""
 
     def __init__(self):
-        self.read, self.held = np.arange(9000, dtype=np.float32), np.arange(6, dtype=np.float32)
+        self.read, self.memory = np.arange(9000, dtype=np.float32), np.arange(12, dtype=np.float32)
+        self.held = self.memory[3:9]
         self.x, self.y = gw.from_numpy(self.read), gw.from_numpy(self.held)
         self.w = gw.ones(6, requires_grad=True)
         self.given = np.ones(6, np.float32)
@@ -50,6 +51,7 @@ TOUCHES = {
     "data that is shared": lambda c: setattr(c.x, "data", c.y.detach()),
     "data of what is written, shared": lambda c: setattr(c.y, "data", c.x[3:9]),
     "an argument that is written": lambda c: setattr(c, "z", c.y.detach()),
+    "an argument that is written in part": lambda c: setattr(c, "z", gw.from_numpy(c.memory[2:8])),
     "an argument that shows what is read": lambda c: setattr(c, "z", c.x[:6]),
     "another argument": lambda c: setattr(c, "z", gw.full((6,), 3.0)),
     "no grad": lambda c: setattr(c.w, "grad", None),
@@ -81,7 +83,10 @@ def ends(case, step, touch):
 @pytest.mark.filterwarnings("ignore::gradwright.compilation.compiled.CompileWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("touch", TOUCHES.values(), ids=TOUCHES)
 @pytest.mark.parametrize("backend", ["plan", "c"])
-def test_a_call_does_what_an_eager_one_does(backend, touch, compiler):
+@pytest.mark.parametrize("by", ["words", "Python"])
+def test_a_call_does_what_an_eager_one_does(backend, touch, by, compiler, monkeypatch):
+    if by == "Python":
+        monkeypatch.setattr(words, "_ready", lambda: None)
     eager, case = Case(), Case()
     for a, b in zip(ends(eager, eager.step, touch), ends(case, gw.compile(case.step, backend=backend), touch),
                     strict=True):  # fmt: skip
@@ -97,7 +102,7 @@ def entry_of(step):
 
 
 def test_what_is_not_touched_is_not_looked_at_in_python(compiler, monkeypatch):
-    if not Words().held:
+    if not words.Words().held:
         pytest.skip("this Python's objects may change meanwhile")
     case = Case()
     step = gw.compile(case.step, backend="c")
@@ -110,8 +115,9 @@ def test_what_is_not_touched_is_not_looked_at_in_python(compiler, monkeypatch):
     assert entry.gather((gw.zeros(6),)) is arrays
 
 
-def test_calls_grow_no_faster_than_parameters(compiler):
-    """Counted in calls of Python's functions, which do not depend on the machine."""
+def test_calls_grow_no_faster_than_parameters(monkeypatch):
+    """Counted in calls of Python's functions, which do not depend on the machine, without words."""
+    monkeypatch.setattr(words, "_ready", lambda: None)
     def calls(layers):
         params = [gw.ones(3, requires_grad=True) for _ in range(layers)]
 

@@ -70,9 +70,10 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
 
     ``function`` is any function of tensors: a formula, a training step with its backward pass and optimiser, a module.
     The first call runs it; the second one, too, and leaves a program; the third runs both and compares them: results,
-    gradients, everything written. From then on calls run the program. Whatever the function has read besides (tensors
-    outside, numbers, attributes, flags) is looked at before: if it is not as it was, the function is run again and
-    leaves another program; after eight, it runs eagerly, with a warning that says what varied.
+    gradients, everything written. From then on calls run the program, unless that has proved slower than the function.
+    Whatever the function has read besides (tensors outside, numbers, attributes, flags) is looked at before: if it is
+    not as it was, the function is run again and leaves another program; after eight, it runs eagerly, with a warning
+    that says what varied.
 
     Args:
         function: a function or a module; without one, a decorator is returned. A module comes back as one of its class
@@ -126,6 +127,8 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
     if isinstance(function, type):
         raise TypeError("compile(): expected a function or a module, but got a class: compile what it makes")
     settings["strict"] = fullgraph
+    if backend == "auto" and find("CC", COMPILERS) is not None:
+        settings["other"] = runner_of("plan", exact)
     if hasattr(function, "forward") and hasattr(function, "_parameters"):
         return _module(function, partial(Programs, make=make, **settings), options)
     made = _Method if isinstance(function, MethodType) else _function

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.devices import CPU, get_default_device
+from gradwright.backends.numpy import NUMPY
 from gradwright.base import dtypes
 from gradwright.compilation import comparison, sizes
 from gradwright.compilation.entry import Entry, Failed
 from gradwright.compilation.node import HOST, Departed, Program, taken
+from gradwright.compilation.race import Race
 from gradwright.compilation.trace.host import Forward
 from gradwright.compilation.trace.record import Record, record
 from gradwright.compilation.trace.trace import Before, Survey, Trace, rewind
@@ -68,6 +70,8 @@ _IN_VAIN = 3
 """So many programs fitted no call, each time since a number that is no integer was another one."""
 _PREPARED = 4
 """So many of the first calls may do what a program would not do, as long as it is something else each time."""
+_MANY = 100
+"""So many guards take time to look at, which eager calls are spared where the program is not run."""
 _VALUE = re.compile(r"value [^)]*")
 _tracing = Lock()
 _KEPT = 64
@@ -107,7 +111,8 @@ class Programs:
 
     Attributes:
         function: the function.
-        make: from a program to what runs it.
+        make, other: from a program to what runs it; another way, which is tried where the first is not clearly quicker
+            than an eager run.
         exact: whether numbers must be the eager run's to the bit.
         check: when runs are compared with eager ones: "first", "always" or "never".
         strict: whether it is an error if the function cannot be compiled.
@@ -127,8 +132,10 @@ class Programs:
     limit = 8
 
     def __init__(self, function: Callable[..., Any], make: Callable[[Program], Any], *, exact: bool = False,
-                 check: str = "first", strict: bool = False, dynamic: bool | None = None) -> None:  # fmt: skip
+                 check: str = "first", strict: bool = False, dynamic: bool | None = None,
+                 other: Callable[[Program], Any] | None = None) -> None:  # fmt: skip
         self.function, self.make, self.exact, self.check, self.strict = function, make, exact, check, strict
+        self.other = other
         self.dynamic = dynamic
         self.lock = Lock()
         self.forget()
@@ -169,9 +176,13 @@ class Programs:
         departed: list[Entry] = []
         many = self.templates or len(entries) >= sizes.ENOUGH
         for entry in chain(entries, self._sized(key, leaves)) if many else entries:
+            if entry.race is not None and len(entry.guards) > _MANY and entry.race.skips(leaves):
+                return self.function(*args, **kwargs)
             arrays = entry.gather(leaves) if entry.unchanged() else None
             if arrays is not None:
                 self._agree(entry, f"runs program {entry.place}")
+                if entry.race is not None and entry.race.lost:
+                    return self.function(*args, **kwargs)
                 try:
                     return self._run(entry, arrays, leaves, args, kwargs)
                 except Departed as e:
@@ -209,7 +220,7 @@ class Programs:
         states = _states(entry.record.draws) if entry.record.draws else {}
         try:
             if entry.checked and self.check != "always":
-                return entry.called(arrays, leaves)
+                return entry.called(arrays, leaves) if entry.race is None else self._raced(entry, leaves, args, kwargs)
             return self._compared(entry, arrays, leaves, args, kwargs)
         except Departed:
             rewind(states)
@@ -217,6 +228,20 @@ class Programs:
         except Failed:
             rewind(states)
         return self.function(*args, **kwargs)  # which may catch what it raises, and has done before what comes before
+
+    def _raced(self, entry: Entry, leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        """The result of a program or of an eager run, whose time is taken until it is known which is quicker."""
+        race: Race = entry.race  # type: ignore[assignment]
+        result = race.run(partial(entry.asked, leaves), partial(self.function, *args, **kwargs))
+        if race.is_over:
+            if race.is_clear or self.other is None or race.rival is not None:
+                best = race.best(entry, leaves)
+            else:
+                best = Entry(entry.record, self.other(entry.record.program), leaves, entry.guards)
+                best.place, best.race = entry.place, Race(entry)
+            for entries in (*self.entries.values(), *self.sized.values()):
+                entries[:] = [best if e is entry else e for e in entries]
+        return result
 
     def _sized(self, key: Any, leaves: Sequence[Any]) -> Iterator[Entry]:
         """The entry for a size that no program was traced for, if there is one program for all sizes."""
@@ -343,6 +368,8 @@ class Programs:
         once = self.check == "first" and any(isinstance(call, Forward) for call in calls)  # which may keep a count
         entry = Entry(found, self.make(found.program), leaves, guards, checked=once or self.check == "never")
         entry.place = len(self.traced)
+        if not (self.strict or once or self.check == "always" or found.shared) and found.program.library is NUMPY:
+            entry.race = Race()
         for history in found.histories:
             history.unchanged = entry.unchanged
         return entry
@@ -361,7 +388,8 @@ class Programs:
                  for out, at in zip(outputs, program.writes, strict=True)]  # fmt: skip
         holders = [s.holder(leaves) if s.look is not None else None for s in entry.record.sources]
         again()
-        result = self.function(*args, **kwargs)
+        run = partial(self.function, *args, **kwargs)
+        result = run() if entry.race is None else entry.race.timed(run, entry.race.eager)
         if not entry.unchanged():  # it has made something anew, as optimisers do after loading
             for entries in self.entries.values():
                 entries[:] = [other for other in entries if other is not entry]

@@ -16,6 +16,7 @@ import numpy as np
 from gradwright.backends.devices import device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base.upward import slots
+from gradwright.compilation.race import Race
 from gradwright.compilation.seen import Seen
 from gradwright.compilation.spans import Apart
 from gradwright.compilation.trace.record import Input, Record
@@ -153,14 +154,17 @@ class Entry:
         last: the arrays of inputs that the last call was given, or has left.
         number: larger than that of every entry made before.
         place: which of its function's programs it is.
+        race: whether it is quicker than an eager run, while that is not known, or if it is not.
     """
 
     def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = (),
                  checked: bool = False) -> None:  # fmt: skip
         self.record, self.runner, self.guards = record, runner, guards
-        self.changed = compiled_guards(guards)
+        held = [s.tensor for s in record.sources if s.look is not None and not s.is_given]
+        self.changed = compiled_guards(guards, held)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
         self.checked, self.place = checked, 0
+        self.race: Race | None = None
         text = _Text(record, leaves, guards, runner)
         self._fixed = text.fixed
         lines = text.gather() + text.commit()
@@ -180,6 +184,13 @@ class Entry:
         finally:
             if self.runner.done:  # what was written is used up, and an interrupt, or an error, came in between
                 self._settle(leaves)
+
+    def asked(self, leaves: Sequence[Any]) -> Any:
+        """What a call does that finds it, from the question whether the program stands for it."""
+        arrays = self.gather(leaves) if self.unchanged() else None
+        if arrays is None:
+            raise Failed
+        return self.called(arrays, leaves)
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """The outputs of the program. Raises `Failed` where it raises before it has written anything."""
@@ -249,7 +260,7 @@ class _Text:
         }  # fmt: skip
         self.last = self.name([None] * (len(record.sources) + len(record.looks)), "last")
         self.kept = {k for k, s in enumerate(record.sources) if s.library is not NUMPY}
-        self.sees = runner.words is not None and not self.kept
+        self.sees = not self.kept
 
     def name(self, value: Any, stem: str = "v") -> str:
         """A name for a value."""
@@ -463,8 +474,9 @@ class _Text:
             made = ", ".join(f"m{k}" for k in range(len(record.outputs)))
             lines.append(f"{self.name(history)}.attach([{made}], outputs, arrays, leaves)")
         for t, writes, at in record.versions:
-            lines += [f"counter = {self._given(t)}._counter", f"counter[0] += {writes}"]
-            lines.append(f"counter[1:] = ({self.name(at)},)")
+            where = self.name(at)
+            lines += [f"counter = {self._given(t)}._counter", f"counter[0] += {writes}",
+                      f"if len(counter) == 2: counter[1] = {where}", f"else: counter[1:] = ({where},)"]  # fmt: skip
         for k, shown in enumerate(record.shown):
             lines.append(f"n{k} = {self.name(shown.make)}({self._given(shown.leaf)})")
         for t, leaf in record.grads:

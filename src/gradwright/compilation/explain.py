@@ -60,12 +60,14 @@ class Explained(NamedTuple):
         nodes: how many operations were traced.
         rows: what is done, in order.
         backward: the same of the backward pass of its results, if that is another program.
+        slow: how long it takes, and an eager run, if it is not run as it is slower; else "".
     """
 
     arguments: str
     nodes: int
     rows: list[Row]
     backward: list[Row]
+    slow: str = ""
 
 
 class Explanation(Shown):
@@ -110,6 +112,8 @@ class Explanation(Shown):
             title = f"{self._name(k)}: {program.arguments}; {_several(program.nodes, 'node')} in "
             yield from _summary(title, program.rows)
             yield from _summary("Its backward pass: ", program.backward)
+            if program.slow:
+                yield f"  its calls are eager, as it is slower: {program.slow}"
         if n > _NAMED:
             yield f"and {_several(n - _NAMED, 'older program')}"
         if not self.full:
@@ -239,7 +243,8 @@ def _explained(entry: Entry) -> Explained:
     shapes = ", ".join(f"{dtype} {list(shape)}" for _, (_, shape, dtype, *_) in given) or "no tensors as arguments"
     nodes = sum(1 for node in entry.record.program.nodes if node.op not in (INPUT, CONSTANT))
     backward = [row for history in entry.record.histories for row in _rows(history.runner)]
-    return Explained(shapes, nodes, _rows(entry.runner), backward)
+    slow = str(entry.race) if entry.race is not None and entry.race.lost else ""
+    return Explained(shapes, nodes, _rows(entry.runner), backward, slow)
 
 
 def _rows(runner: Any) -> list[Row]:

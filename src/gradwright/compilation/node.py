@@ -78,7 +78,7 @@ class Node:
 
     def nodes(self) -> Iterator[Node]:
         """Those among its arguments, wherever they stand in them; one as often as it stands there."""
-        return _nodes((self.args, self.kwargs))
+        return iter(_nodes(self.kwargs, _nodes(self.args, [])))
 
     def with_args(self, change: Callable[[Node], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Its arguments, with what ``change`` makes of each node in place of that node."""
@@ -98,15 +98,14 @@ class _Name(str):
     __repr__ = str.__str__
 
 
-def _nodes(value: Any) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for v in value:
-            yield from _nodes(v)
-    elif isinstance(value, dict):
-        for v in value.values():
-            yield from _nodes(v)
+def _nodes(value: Any, found: list[Node]) -> list[Node]:
+    """The nodes in a tuple, list or dictionary, added to a list."""
+    for v in value.values() if isinstance(value, dict) else value:
+        if isinstance(v, Node):
+            found.append(v)
+        elif isinstance(v, (tuple, list, dict)):
+            _nodes(v, found)
+    return found
 
 
 def mapped(value: Any, change: Callable[[Node], Any]) -> Any:
@@ -181,13 +180,11 @@ class Runner:
     Attributes:
         donates: the inputs of another library whose arrays are used up by a call: nobody else may hold them.
         done: what the call that has used them up gave, until its caller has taken it over and clears it.
-        words: what remembers where its inputs lie, if it needs to know.
         elsewhere: of the list of arrays that the last call was given, the only ones that may lie elsewhere now; None if
             that is not known.
     """
 
     donates: Sequence[int] = ()
-    words: Callable[[], Any] | None = None
     elsewhere: Sequence[int] | None = None
     done: list[Any]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright.compilation.trace.record import Record
+from gradwright.compilation.words import Words
 
 
 def _unknown() -> int:
@@ -13,7 +14,7 @@ def _unknown() -> int:
 
 
 class Seen:
-    """It, for a program whose runner has `Words`.
+    """It, for a program of NumPy's arrays.
 
     Attributes:
         arrays: of all inputs, in the list that the last call was given; those of arguments are put into it anew.
@@ -43,7 +44,7 @@ class Seen:
             self._remember()
 
     def _remember(self) -> None:
-        self._words = words = self._runner.words()
+        self._words = words = Words()
         for source in self._record.sources:
             if source.kind == "array":
                 words.array(source.array)

@@ -16,11 +16,11 @@ from gradwright.backends.quiet import as_user, during_pass
 from gradwright.compilation.by_c.build import load, threads
 from gradwright.compilation.by_c.lowered import Lowered, reads_floats
 from gradwright.compilation.by_c.memory import Memory
+from gradwright.compilation.by_c.parts import part
 from gradwright.compilation.by_c.places import shown
 from gradwright.compilation.by_c.products import find_blas
 from gradwright.compilation.by_c.source import source
 from gradwright.compilation.by_c.steps import Steps, recompute
-from gradwright.compilation.by_c.words import Words
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, Departed, Node, Program, Runner, compute, same
 from gradwright.compilation.passes import simplified
 from gradwright.compilation.spans import Apart
@@ -52,8 +52,6 @@ class C(Runner):
 
     Raises CannotCompileError if there is no C compiler or it fails.
     """
-
-    words = Words
 
     def __init__(self, program: Program, exact: bool = False, arrays: Sequence[Any] | None = None) -> None:
         super().__init__(program)
@@ -189,6 +187,7 @@ class _Form:
         blas = None if exact else find_blas()
         self.lowered = lowered = Lowered(program, strides, exact, blas is not None)
         self.steps = steps = Steps(lowered)
+        part(lowered, steps)
         recompute(lowered, steps)
         self.memory = memory = Memory(lowered, steps, aside)
         self.source = source(lowered, steps, memory, blas)

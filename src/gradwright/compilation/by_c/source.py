@@ -127,71 +127,121 @@ class Source(NamedTuple):
 
 def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) -> Source:
     """The program in C."""
-    parts, records, calls = [], [], []
+    texts, records, calls = list[tuple[str, str]](), [], []
     ends = tame(lowered)
     for k, step in enumerate(steps.steps):
         first = step.nodes[0]
         record: dict[str, Any] = {"nodes": step.nodes, "seconds": 0.0, "entries": 0}
         if step.space is not None:
             loop = Loop(k, step, lowered, memory, ends)
-            parts.append(_about(step.nodes, f"{' x '.join(map(str, step.space)) or 'one entry'}") + loop.text)
+            texts.append((_about(step.nodes, f"{' x '.join(map(str, step.space)) or 'one entry'}"), loop.text))
             calls.append(loop.calls)
             entries = 1
             for n in step.space:
                 entries *= n
             record |= {"kind": "C", "entries": entries}
         elif isinstance(check := lowered.how[first], Check):
-            parts.append(_about(step.nodes, "check") + _checking(k, check, lowered, memory))
+            texts.append((_about(step.nodes, "check"), _checking(k, check, lowered, memory)))
             calls.append(f"if (check_{k}(P)) return {k + 1};")
             record |= {"kind": "C"}
         elif isinstance(way := lowered.how[first], Windows):
             text = (direct if way.as_it_lies else columns)(k, first, lowered, memory)
-            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + text)
+            texts.append((_about(step.nodes, " x ".join(map(str, first.shape))), text))
             calls.append(f"windows_{k}(P);")
             record |= {"kind": "BLAS" if way.scratch else "C", "entries": math.prod(first.shape)}
         elif isinstance(way := lowered.how[first], Gather):
             text = gather(k, first, way, lowered.places.__getitem__, memory)
-            parts.append(_about(step.nodes, " x ".join(map(str, way.shape))) + text)
+            texts.append((_about(step.nodes, " x ".join(map(str, way.shape))), text))
             calls.append(f"if (gather_{k}(P)) return {k + 1};")
             record |= {"kind": "C", "entries": math.prod(way.shape)}
         elif isinstance(way := lowered.how[first], Spread):
             text = spread(k, first, way, lowered.places.__getitem__, memory)
-            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + text)
+            texts.append((_about(step.nodes, " x ".join(map(str, first.shape))), text))
             calls.append(f"spread_{k}(P);")
             record |= {"kind": "C", "entries": math.prod(first.shape)}
         elif lowered.how[first] is not None:
-            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + product(k, first, lowered, memory))
+            texts.append((_about(step.nodes, " x ".join(map(str, first.shape))), product(k, first, lowered, memory)))
             calls.append(f"product_{k}(P);")
             record |= {"kind": "BLAS"}
         else:
+            texts.append(("", ""))
             calls.append("")
             record |= {"kind": "host" if first.op in ("host", "check") else "NumPy"}
         record["name"] = ", ".join(dict.fromkeys(n.op for n in step.nodes))
         records.append(record)
+    parts, calls = _shared(texts, calls)
     stretches: list[int | Node] = []
     runs: list[str] = []
     for called, group in groupby(range(len(calls)), lambda k: bool(calls[k])):
         numbers = list(group)
         if called:
-            body = "\n".join(f"  {calls[k]}" for k in numbers)
-            runs.append(f"long run_{len(runs)}(char **P) {{\n{body}\n  return 0;\n}}\n")
+            turns = f"for (long k = {numbers[0]}; k <= {numbers[-1]}; k++)"
+            runs.append(f"long run_{len(runs)}(char **P) {{\n  {turns} {{\n    const long stopped = turn(P, k);\n"
+                        "    if (stopped) return stopped;\n  }\n  return 0;\n}\n")  # fmt: skip
             stretches.append(len(runs) - 1)
         else:
             stretches += [steps.steps[k].nodes[0] for k in numbers]
     cases = "\n".join(f"    case {k}: {text} break;" for k, text in enumerate(calls) if text)
-    single = f"long step(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n  return 0;\n}}\n"
-    body = "\n".join([*parts, *runs, single])
+    single = (f"static long turn(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n  return 0;\n}}\n"
+              "long step(char **P, long number) { return turn(P, number); }\n")  # a name that the C library has, too
+    body = "\n".join([*parts, single, *runs])
     body = "\n".join([*(_EXP[end] for end in ("", "f") if f"exponential{end}(" in body), body])
     return Source("\n".join([*_head(body, blas), body]), stretches, records)
+
+
+_AT = re.compile(r"P\[(\d+)\](?: ([+-]) (\d+))?")
+_LAY = """
+static __attribute__((noinline)) void lay(char **Q, char **P, const long long *places, long n) {
+  for (long k = 0; k < OWN; k++) Q[k] = P[k];
+  for (long k = 0; k < n; k++) Q[FIRST + k] = P[places[2 * k]] + places[2 * k + 1];
+}
+""".replace("OWN", str(Memory.OWN)).replace("FIRST", str(Memory.FIRST))
+
+
+def _opened(number: int, text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Functions for pointers of a table of their own, in whose names @ is for their number; and these pointers."""
+    places: dict[tuple[int, int], int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        slot = int(found[1])
+        if slot < Memory.OWN:
+            return found[0]
+        at = slot, int((found[2] or "+") + (found[3] or "0"))
+        return f"P[{Memory.FIRST + places.setdefault(at, len(places))}]"
+
+    return re.sub(rf"\b([a-z]+)_{number}(?![^\W_])", r"\1_@", _AT.sub(numbered, text)), [*places]
+
+
+def _shared(texts: list[tuple[str, str]], calls: list[str]) -> tuple[list[str], list[str]]:
+    """The functions, those that differ in nothing but addresses made one, and what calls them, with a table then."""
+    opened = [_opened(k, text) for k, (_, text) in enumerate(texts)]
+    alike: dict[str, list[int]] = {}
+    for k, (text, _) in enumerate(opened):
+        if text:
+            alike.setdefault(text, []).append(k)
+    parts, called = [], [*calls]
+    for text, numbers in alike.items():
+        first = numbers[0]
+        about = "".join(dict.fromkeys(texts[k][0] for k in numbers))
+        shared = re.sub("^static (void|int)", r"static __attribute__((noinline)) \1", text, flags=re.MULTILINE)
+        parts.append(about + (texts[first][1] if len(numbers) == 1 else shared.replace("_@", f"_{first}")))
+        for k in numbers if len(numbers) > 1 else ():
+            places = opened[k][1]
+            table = ", ".join(f"{slot}, {start}" for slot, start in places)
+            call = re.sub(r"\bP\b(?!\[)", "Q", re.sub(rf"\b([a-z]+)_{k}(?![^\W_])", rf"\1_{first}", calls[k]))
+            called[k] = (f"{{ static const long long places[] = {{{table}}}; char *Q[{Memory.FIRST + len(places)}]; "
+                         f"lay(Q, P, places, {len(places)}); {call} }}")  # fmt: skip
+    return ([_LAY] if called != calls else []) + parts, called
 
 
 def _head(body: str, blas: Blas | None) -> Iterator[str]:
     """Declarations of what the text uses: quicker to compile than headers."""
     yield _BEGIN
+    called = set(re.findall(r"\b(\w+)\(", body))
     for names, given in ((_UNARY, "{0}"), (_BINARY, "{0}, {0}")):
         for name in names:
             for end, kind in (("", "double"), ("f", "float")):
-                if re.search(rf"\b{name}{end}\(", body):
+                if name + end in called:
                     if name in vector_functions():
                         yield "#pragma omp declare simd notinbranch"
                     yield f"{kind} {name}{end}({given.format(kind)});"
@@ -219,5 +269,6 @@ def _checking(number: int, check: Check, lowered: Lowered, memory: Memory) -> st
 def _about(nodes: list[Node], what: str) -> str:
     """A comment that says what is done, and of which of the user's lines."""
     names = ", ".join(f"%{node.number} {node.op}" for node in nodes)
-    lines = [f"{what}: {names}", *dict.fromkeys(node.line for node in nodes if node.line)]
+    places = {node.place: node for node in nodes}
+    lines = [f"{what}: {names}", *dict.fromkeys(node.line for node in places.values() if node.line)]
     return "\n".join(f"// {line}".replace("\\", "/").replace("\n", " ") for line in lines) + "\n"

@@ -13,7 +13,7 @@ from gradwright.compilation.by_c.places import Place, in_order, short
 from gradwright.compilation.by_c.windows import Windows
 from gradwright.compilation.node import CHECK, CONSTANT, INPUT, Node
 
-_MOST = 80
+MOST = 80
 """How many nodes are in a loop at most: the compiler takes ever longer for more."""
 
 
@@ -45,6 +45,15 @@ def operands(lowered: Lowered, node: Node) -> Iterator[Node]:
         yield from way.operands
     else:
         yield from node.nodes()
+
+
+def readers(lowered: Lowered) -> dict[Node, list[tuple[Node, Node]]]:
+    """For each node in memory or in a loop those that read it, and as which of their operands."""
+    found: dict[Node, list[tuple[Node, Node]]] = {}
+    for node in lowered.nodes:
+        for operand in operands(lowered, node):
+            found.setdefault(lowered.root(operand), []).append((node, operand))
+    return found
 
 
 def space_of(lowered: Lowered, node: Node) -> tuple[int, ...] | None:
@@ -127,7 +136,7 @@ class Steps:
             self._readers[root] = max(self._readers.get(root, 0), at)
 
     def _takes(self, step: Step, space: tuple[int, ...]) -> bool:
-        return step.space == space and len(step.nodes) < _MOST and not step.alone
+        return step.space == space and len(step.nodes) < MOST and not step.alone
 
     def kept(self) -> dict[Node, int]:
         """The nodes that must lie in memory, and the last step that reads them there."""
@@ -154,9 +163,10 @@ class Steps:
         """
         found = {}
         last_call = max((k for k, s in enumerate(self.steps) if self._calls(s)), default=-1)
+        read = readers(self.lowered)
         for node, target in self.written.items():
             at = self.where[node]
-            if at > last_call and isinstance(self.lowered.how[node], Element) and self._free(node, target, at):
+            if at > last_call and isinstance(self.lowered.how[node], Element) and self._free(node, target, at, read):
                 found[node] = target
         return found
 
@@ -164,19 +174,14 @@ class Steps:
         ways = [self.lowered.how[node] for node in step.nodes]
         return any(way is None or isinstance(way, (Check, Gather)) for way in ways)
 
-    def _free(self, node: Node, target: Node, at: int) -> bool:
+    def _free(self, node: Node, target: Node, at: int, read: dict[Node, list[tuple[Node, Node]]]) -> bool:
         place = self.lowered.places[target]
         if any(s == 0 for s in place.over(place.shape)) or target.dtype != node.dtype:
             return False
-        for reader in self.lowered.nodes:
-            for operand in operands(self.lowered, reader):
-                if self.lowered.root(operand) is node and self.where[reader] > at and not place.contiguous:
-                    return False  # which reads it in row-major order
-                if self.lowered.root(operand) is not target or self.where[reader] < at:
-                    continue
-                if self.where[reader] > at or not self._alike(reader, operand, place, node):
-                    return False
-        return True
+        if not place.contiguous and any(self.where[reader] > at for reader, _ in read.get(node, ())):
+            return False  # which read it in row-major order
+        late = [pair for pair in read.get(target, ()) if self.where[pair[0]] >= at]
+        return all(self.where[reader] == at and self._alike(reader, operand, place, node) for reader, operand in late)
 
     def _alike(self, reader: Node, operand: Node, target: Place, written: Node) -> bool:
         """Whether a reader in the same loop takes of an input just the entry that is written at that turn."""
@@ -198,6 +203,10 @@ def recompute(lowered: Lowered, steps: Steps) -> None:
     _Recomputing(lowered, steps)
 
 
+def _readers(lowered: Lowered) -> dict[Node, list[Node]]:
+    return {root: [reader for reader, _ in found] for root, found in readers(lowered).items()}
+
+
 class _Recomputing:
     """It, and what it goes by.
 
@@ -210,7 +219,7 @@ class _Recomputing:
     def __init__(self, lowered: Lowered, steps: Steps) -> None:
         self.lowered, self.steps = lowered, steps
         self.kept, self.written = {*steps.kept()}, {*steps.written.values()}
-        self.readers = self._readers()
+        self.readers = _readers(lowered)
         self.copies: dict[int, dict[Node, Node]] = {}
         self.needed = {*lowered.outputs, *lowered.part_of}
         self.order = {node: k for k, node in enumerate(lowered.nodes)}
@@ -222,21 +231,13 @@ class _Recomputing:
 
     def _drop(self) -> None:
         """Take out what nobody reads any more."""
-        readers, last = self._readers(), {*self.lowered.outputs, *self.lowered.part_of}
+        left, last = _readers(self.lowered), {*self.lowered.outputs, *self.lowered.part_of}
         for node in reversed(self.order):
-            if isinstance(self.lowered.how[node], Element) and node not in last and not readers.get(node):
+            if isinstance(self.lowered.how[node], Element) and node not in last and not left.get(node):
                 self.lowered.nodes.remove(node)
                 self.steps.steps[self.steps.where[node]].nodes.remove(node)
                 for operand in operands(self.lowered, node):
-                    readers[self.lowered.root(operand)].remove(node)
-
-    def _readers(self) -> dict[Node, list[Node]]:
-        """For each node in memory or in a loop those that read it."""
-        found: dict[Node, list[Node]] = {}
-        for node in self.lowered.nodes:
-            for operand in operands(self.lowered, node):
-                found.setdefault(self.lowered.root(operand), []).append(node)
-        return found
+                    left[self.lowered.root(operand)].remove(node)
 
     def _look(self, node: Node) -> None:
         if node in self.needed:

@@ -13,6 +13,7 @@ from gradwright.backends.steps import read
 from gradwright.base import dtypes
 from gradwright.base.upward import slots
 from gradwright.compilation.node import Program
+from gradwright.compilation.spans import Apart
 from gradwright.compilation.trace.history import Saved, trace_backward
 from gradwright.compilation.trace.trace import Trace
 from gradwright.compilation.trace.traced import Traced, Untraceable
@@ -312,13 +313,15 @@ class _Recorder:
     def _written(self, inputs: list[Traced]) -> None:
         at = {id(x): k for k, x in enumerate(inputs)}
         units = [u for u in self.trace.units if u.tensor is not None]
-        for unit in units:
+        written = [k for k, unit in enumerate(units) if unit.now() is not unit.start]
+        arrays = [unit.array for unit in units]
+        numpys = [k for k, array in enumerate(arrays) if isinstance(array, np.ndarray)]
+        if not Apart(numpys, written).of_all(arrays) and any(
+                np.shares_memory(arrays[k], arrays[j])
+                for k in written if k in numpys for j in numpys if j != k):  # fmt: skip
+            raise Untraceable("a tensor is written that shows a part of the memory of another one that is read")
+        for unit in (units[k] for k in written):
             new = unit.now()
-            if new is unit.start:
-                continue
-            for other in units:
-                if other is not unit and _share(other.array, unit.array):
-                    raise Untraceable("a tensor is written that shows a part of the memory of another one that is read")
             self.outputs.append(new)
             self.writes.append(at[id(unit.start)])
 
@@ -402,11 +405,6 @@ class _Recorder:
                               "return a clone() of it")  # fmt: skip
         self.shown[id(x)] = x, Shown(self._leaf(of), how, steps, 0 if how != "data" else int(x._counter[0]))
         return True
-
-
-def _share(a: Any, b: Any) -> bool:
-    """Whether two arrays of NumPy's have memory in common; of others each input has its own."""
-    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.shares_memory(a, b)
 
 
 def _place(out: Record, leaf: tuple[str, Any]) -> tuple[str, Any]:

@@ -277,7 +277,8 @@ def weakly(key: Any) -> Any:
 class _Writer:
     """The text of the function that asks."""
 
-    def __init__(self, guards: list[Guard]) -> None:
+    def __init__(self, guards: list[Guard], held: Iterable[Any] = ()) -> None:
+        self.held = {id(value) for value in held}
         self.lines: list[str] = []
         self.bound: dict[str, Any] = {"same": same, "values": dict.values}
         self.known: dict[int, str] = {}
@@ -319,7 +320,7 @@ class _Writer:
             if not text.isidentifier():
                 name = f"v{len(self.known)}"
                 self.lines.append(f"{name} = {text}")
-                if source.weak is not None:
+                if text.endswith("()") and source.weak is not None:
                     self.fails(f"{name} is None")
             self.known[id(source)] = name
         return name
@@ -328,7 +329,8 @@ class _Writer:
         """What is at a source."""
         way, key = source.way, source.key
         if way is None or source.parent is None:
-            return self.bind(source.kept) if source.weak is None else f"{self.bind(source.weak)}()"
+            value = source.now()
+            return self.bind(value) if source.weak is None or id(value) in self.held else f"{self.bind(source.weak)}()"
         where = self.variable(source.parent)
         if way is ITEM_OF:
             values, places = self.spread.get(id(source.parent), ("", {}))
@@ -381,9 +383,9 @@ def _which(key: Source) -> int:
     return id(key.kept if key.weak is None else key.weak)
 
 
-def quick(guards: list[Guard]) -> Callable[[], bool]:
-    """One function that says whether all guards hold."""
-    writer = _Writer(guards)
+def quick(guards: list[Guard], held: Iterable[Any] = ()) -> Callable[[], bool]:
+    """One function that says whether all guards hold; ``held`` is what its caller keeps alive."""
+    writer = _Writer(guards, held)
     names = ", ".join(f"{name}={name}" for name in writer.bound)
     body = "\n".join(f"        {line}" for line in writer.lines)
     text = f"def check({names}):\n    try:\n{body}\n        return True\n    except faults:\n        return False\n"
@@ -392,15 +394,15 @@ def quick(guards: list[Guard]) -> Callable[[], bool]:
     return scope["check"]
 
 
-def compiled_guards(guards: Iterable[Guard]) -> Callable[[], Guard | None]:
+def compiled_guards(guards: Iterable[Guard], held: Iterable[Any] = ()) -> Callable[[], Guard | None]:
     """A function that returns None if all guards hold, else the first that does not."""
-    held = list(guards)
-    check = quick(held)
+    found = list(guards)
+    check = quick(found, held)
 
     def failing() -> Guard | None:
         if check():
             return None
-        return next((guard for guard in held if not guard.holds()), None if check() else held[-1])
+        return next((guard for guard in found if not guard.holds()), None if check() else found[-1])
 
     failing.check = check  # type: ignore[attr-defined]
     return failing
