@@ -433,6 +433,16 @@ def test_one_tensor_for_two_arguments(alike, door):
     assert DOORS[door](right, *((x, x) if door == "audit" else (x, y)))
 
 
+@pytest.mark.parametrize("many", [2, 3])
+def test_the_gradients_of_arguments_of_one_shape_are_a_function_like_another(many):
+    """By one of two arguments that are one tensor, a gradient is the sum: that is no fault of the second derivative."""
+    F = made(forward=lambda ctx, *xs: (ctx.save_for_backward(*xs), sum(x * x for x in xs) * xs[0])[1],
+             backward=lambda ctx, g: tuple(
+                 g * (2 * x * xs[0] + (sum(y * y for y in xs) if k == 0 else 0))
+                 for xs in [ctx.saved_tensors] for k, x in enumerate(xs)))  # fmt: skip
+    assert gw.autograd.gradgradcheck(F.apply, tuple(leaf(3) for _ in range(many)))
+
+
 # ---- wrong only in the dtype that it is used in ----------------------------------------------------------
 
 FINDS = {gw.float32: 1.01, gw.float16: 1.05, gw.bfloat16: 2.0}
