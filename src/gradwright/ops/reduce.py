@@ -204,7 +204,7 @@ def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
     """
     if ord == 2:
         total = xp.sum(_square(xp, x), axis=axis, keepdims=keepdims)
-        return xp.sqrt(total) if _in_range(xp, total) else _scaled_norm(xp, x, ord, axis, keepdims)
+        return _in_range(xp, total, xp.sqrt(total), x, ord, axis, keepdims)
     a = xp.abs(x)
     if ord == 0:
         return xp.sum(xp.astype(a != 0, a.dtype), axis=axis, keepdims=keepdims)
@@ -213,14 +213,13 @@ def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
     if ord in (_INF, -_INF):
         return (xp.max if ord > 0 else xp.min)(a, axis=axis, keepdims=keepdims)
     total = xp.sum(a**ord, axis=axis, keepdims=keepdims)
-    return xp.pow(total, 1 / ord) if _in_range(xp, total) else _scaled_norm(xp, a, ord, axis, keepdims)
+    return _in_range(xp, total, xp.pow(total, 1 / ord), x, ord, axis, keepdims)
 
 
-def _in_range(xp, total):
-    """Whether no sum of powers has lost what was too large or too small."""
-    limits = xp.finfo(total.dtype)
-    fine = (total > float(limits.smallest_normal) / float(limits.eps)) & (total < _INF)
-    return bool(xp.all(fine) if total.ndim else fine)
+def _in_range(xp, total, out, x, ord, axis, keepdims):
+    """The norms ``out``, by scaled entries where a sum of powers has lost what was too large or too small."""
+    lost = (total < float(xp.finfo(total.dtype).smallest_normal) / float(xp.finfo(total.dtype).eps)) | (total == _INF)
+    return xp.where(lost, _scaled_norm(xp, x, ord, axis, keepdims), out) if xp.may_hold(lost) else out
 
 
 def _scaled_norm(xp, x, ord, axis, keepdims):
