@@ -79,8 +79,8 @@ def test_every_source_file_has_its_tests() -> None:
     report("tests/ does not mirror src/", breaches)
 
 
-NAMES_THAT_COME_LATER = (
-    "if TYPE_CHECKING:", "__getattr__, __dir__ = later(", "if not TYPE_CHECKING:\n    __getattr__, __dir__ = later(",
+LAZY_NAMES = (
+    "if TYPE_CHECKING:", "__getattr__, __dir__ = lazy(", "if not TYPE_CHECKING:\n    __getattr__, __dir__ = lazy(",
 )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def holds_names_alone(path: Path) -> bool:
     """Whether a file has imports, ``__all__`` and names that come later, and no code."""
     return all(
         isinstance(node, ast.Import | ast.ImportFrom | ast.Delete)
-        or ast.unparse(node).startswith(NAMES_THAT_COME_LATER)
+        or ast.unparse(node).startswith(LAZY_NAMES)
         or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
         or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
         for node in ast.parse(path.read_text(encoding="utf-8")).body

@@ -3,7 +3,7 @@
 ``python -m docs.generator.stubs`` writes them anew; a test holds them.
 
 - What `gradwright` imports when it is first asked for stands under ``TYPE_CHECKING`` in its ``__init__.py``, a module's
-  names in that module's ``__all__``. From there comes `gradwright.base.later_names`.
+  names in that module's ``__all__``. From there comes `gradwright.base.lazy_names`.
 - The public paths of modules that lie elsewhere stand in `gradwright.base.paths`. From there come the stubs, ``.pyi``.
 - The functions that are made by their names stand where they are made. From there come the modules of their types.
 """
@@ -28,18 +28,18 @@ _TYPED = {"gradwright.face.typing.in_place": in_place}
 """The modules whose functions are made by their names, by the modules that have the types of those."""
 
 
-def _imports(*, later: bool) -> Iterator[ast.ImportFrom]:
+def _imports(*, lazy: bool) -> Iterator[ast.ImportFrom]:
     """The imports in ``gradwright/__init__.py`` that run with it, or those that only type checkers follow."""
     body = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")).body
-    if later:
+    if lazy:
         body = next(n.body for n in body if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test))
     return (node for node in body if isinstance(node, ast.ImportFrom))
 
 
-def later_names() -> dict[str, list[str]]:
+def lazy_names() -> dict[str, list[str]]:
     """What `gradwright` imports when it is first asked for, by the module that holds it."""
     found: dict[str, list[str]] = {foreach.__name__: sorted(foreach.NAMES)}
-    for node in _imports(later=True):
+    for node in _imports(lazy=True):
         path = str(node.module)
         module = _TYPED.get(path) or import_module(path)
         for alias in node.names:
@@ -55,19 +55,19 @@ def later_names() -> dict[str, list[str]]:
 _MADE = "Made by ``python -m docs.generator.stubs``."
 
 
-def _later_module() -> str:
+def _lazy_module() -> str:
     rows = []
-    for path, names in later_names().items():
+    for path, names in lazy_names().items():
         *lines, last = textwrap.wrap(" ".join(names), 108)
         rows += [f'    "{path}":', *(f'        "{line} "' for line in lines), f'        "{last}",']
     about = ['"""What `gradwright` imports when it is first asked for, by the module that holds it.', "", _MADE, '"""']
-    return "\n".join([*about, "", "LATER = {", *rows, "}  # fmt: skip", ""])
+    return "\n".join([*about, "", "LAZY = {", *rows, "}  # fmt: skip", ""])
 
 
 @functools.cache
 def _homes() -> dict[str, str]:
     """The module of each function that is at the top when `gradwright` has been imported."""
-    stars = [str(node.module) for node in _imports(later=False) if node.names[0].name == "*"]
+    stars = [str(node.module) for node in _imports(lazy=False) if node.names[0].name == "*"]
     return {name: path for path in stars for name in import_module(path).__all__}
 
 
@@ -130,7 +130,7 @@ UNTYPED = tuple(f"gradwright.{name}" for name in ("creation", "formatting", "pyt
 def made() -> dict[Path, str]:
     """The text of every file that is made here."""
     return {
-        PACKAGE / "base" / "later_names.py": _later_module(),
+        PACKAGE / "base" / "lazy_names.py": _lazy_module(),
         PACKAGE / "face" / "typing" / "in_place.py": _in_place_types(),
         PACKAGE / "face" / "typing" / "standard.py": _standard_types(),
         **dict(_stubs()),

@@ -17,7 +17,7 @@ from gradwright.backends.devices import get_default_device as get_default_device
 from gradwright.backends.devices import set_default_device as set_default_device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.base import dtypes as _dtypes
-from gradwright.base import later_names as _later_names
+from gradwright.base import lazy_names as _lazy_names
 from gradwright.base.dtypes import *
 from gradwright.base.errors import AnomalyError as AnomalyError
 from gradwright.base.errors import CapturedTensor as CapturedTensor
@@ -26,7 +26,7 @@ from gradwright.base.errors import GradcheckError as GradcheckError
 from gradwright.base.errors import GradientWarning as GradientWarning
 from gradwright.base.errors import OutOfMemoryError as OutOfMemoryError
 from gradwright.base.formatting import set_printoptions as set_printoptions
-from gradwright.base.later import later as _later
+from gradwright.base.lazy import lazy as _lazy
 from gradwright.base.paths import install as _install_paths
 from gradwright.debug.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from gradwright.debug.anomaly import is_anomaly_enabled as is_anomaly_enabled
@@ -94,7 +94,7 @@ cfloat, cdouble = complex64, complex128
 get_default_dtype, set_default_dtype = _dtypes.default, _dtypes.set_default
 
 # What is imported when it is first asked for. A name is written here, or in the `__all__` of a module that is here with
-# a star; what is read of it when a program runs is `base.later_names`, which `python -m docs.generator.stubs` makes.
+# a star; what is read of it when a program runs is `base.lazy_names`, which `python -m docs.generator.stubs` makes.
 if _typing.TYPE_CHECKING:
     from gradwright import distributed as distributed
     from gradwright import distributions as distributions
@@ -160,12 +160,12 @@ if _typing.TYPE_CHECKING:
     from gradwright.verify import check as check
     from gradwright.verify.audit import audit as audit
 
-_LATER = {name: home for home, names in _later_names.LATER.items() for name in names.split()}
+_LAZY = {name: home for home, names in _lazy_names.LAZY.items() for name in names.split()}
 _install_paths()
 if not _typing.TYPE_CHECKING:  # to which all names that there are are known
-    __getattr__, __dir__ = _later(__name__, _LATER)
+    __getattr__, __dir__ = _lazy(__name__, _LAZY)
 
-_OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *_LATER} - {"check", "optim", "testing", "viz"}
+_OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *_LAZY} - {"check", "optim", "testing", "viz"}
 __all__ = [
     name for name in sorted({*globals(), *_OFFERED})
     if name[0] != "_" and (name in _OFFERED or type(globals()[name]) is not type(autograd))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.nn.per_sample import per_sample_gradients
 from gradwright.nn.stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from gradwright.transform.forward import jvp
@@ -21,4 +21,4 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

@@ -5,7 +5,7 @@ See `gradwright.verify.testing` for the former.
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.verify.testing import check_derivatives, check_passes, check_portable, draw
 
 if TYPE_CHECKING:
@@ -16,6 +16,6 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(
+    __getattr__, __dir__ = lazy(
         __name__, dict.fromkeys(("assert_allclose", "assert_close", "make_tensor"), "gradwright.pytorch.testing")
     )

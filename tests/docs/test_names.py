@@ -35,7 +35,7 @@ def at(path: str) -> object:
 
 
 def test_modules_that_all_leaves_out_are_named() -> None:
-    modules = {name for name, home in gradwright._LATER.items() if home == f"gradwright.{name}"}
+    modules = {name for name, home in gradwright._LAZY.items() if home == f"gradwright.{name}"}
     assert modules - {*gradwright.__all__} == {"check", "optim", "testing", "viz"} <= set(n.OWN)
     assert {f"gradwright.{name}" for name in modules} <= set(n.doors())
 

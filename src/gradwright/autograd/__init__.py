@@ -7,7 +7,7 @@ from gradwright.autograd.function import Function, once_differentiable
 from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradwright.autograd.gradcheck import GradcheckError
 from gradwright.base.errors import AnomalyError
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.debug.anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gradwright.verify.diagnosis import Diagnosis, diagnose
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, {
+    __getattr__, __dir__ = lazy(__name__, {
         **dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"),
         **dict.fromkeys(("Diagnosis", "diagnose"), "gradwright.verify.diagnosis"),
         "forward_ad": "gradwright.autograd.forward_ad",

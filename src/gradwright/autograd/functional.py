@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.transform.value_and_grad import value_and_grad
 
 if TYPE_CHECKING:
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vhp", "vjp"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(
+    __getattr__, __dir__ = lazy(
         __name__, dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "gradwright.transform.functional")
     )

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gradwright.base.errors import GradcheckError
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 
 if TYPE_CHECKING:
     from gradwright.verify.gradcheck import gradcheck, gradgradcheck
@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"))
+    __getattr__, __dir__ = lazy(__name__, dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.edges import GradientEdge, get_gradient_edge, increment_version, register_multi_grad_hook
 from gradwright.engine.node import Node
 from gradwright.engine.saved_hooks import (
@@ -18,4 +18,4 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

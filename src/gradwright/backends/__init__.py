@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwright.base.later import surroundings
+from gradwright.base.lazy import surroundings
 
 EXTRAS = (
     "argselect", "argtop", "at", "batch_last", "bincount", "conj", "einsum", "exp2", "fmod", "frexp", "gcd",

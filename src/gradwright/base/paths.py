@@ -101,7 +101,7 @@ MOVED = {
     "gradwright.face.algebra": "gradwright.face.functions.algebra",
     "gradwright.guards": "gradwright.function.watched",
     "gradwright.interpreter": "gradwright.base.cpython",
-    "gradwright.later": "gradwright.base.later",
+    "gradwright.later": "gradwright.base.lazy",
     "gradwright.methods": "gradwright.face.methods",
     "gradwright.neighbours": "gradwright.face.interop",
     "gradwright.pages": "gradwright.base.pages",

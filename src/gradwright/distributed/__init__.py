@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 
 if TYPE_CHECKING:
     from gradwright.distributed.meshes import Mesh, gather, layout, mesh, replicate, shard, shard_parameters
@@ -25,7 +25,7 @@ __all__ = [
 _MESHES = "Mesh gather layout mesh replicate shard shard_parameters"
 _SESSION = "PartSampler barrier get_rank get_world_size init is_available is_initialized save shutdown"
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, {
+    __getattr__, __dir__ = lazy(__name__, {
         **dict.fromkeys(_MESHES.split(), "gradwright.distributed.meshes"),
         **dict.fromkeys(_SESSION.split(), "gradwright.distributed.session"),
     })  # fmt: skip

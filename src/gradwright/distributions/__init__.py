@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.distributions import transforms
 from gradwright.distributions.composed import Independent, MixtureSameFamily, TransformedDistribution
 from gradwright.distributions.constraint_registry import biject_to, transform_to
@@ -68,4 +68,4 @@ __all__ += transforms.__all__
 told_keywords(globals(), __all__)
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

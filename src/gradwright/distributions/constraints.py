@@ -18,7 +18,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.functions.algebra.decompose import cholesky_ex, eigvalsh
 from gradwright.face.functions.compare import isclose
 from gradwright.face.functions.join import cat as _joined
@@ -37,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 class Constraint:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.backends import devices, to_host
 from gradwright.base.errors import OutOfMemoryError
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face import random
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 _initialized = False

@@ -17,7 +17,7 @@ import numpy as np
 from gradwright.backends.devices import chosen, place
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number, whole
 from gradwright.face import xp
@@ -53,7 +53,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 def _type(d: Any) -> str:

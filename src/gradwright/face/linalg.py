@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradwright.base.errors import LinAlgError
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.functions.algebra.decompose import (
     cholesky,
     cholesky_ex,
@@ -58,7 +58,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

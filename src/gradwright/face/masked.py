@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwright.base import dtypes
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.functions import arithmetic, order, reduce, scan
 from gradwright.face.functions import elementwise as e
 from gradwright.face.functions.complex import conj
@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 def _lowest(d: dtypes.dtype) -> Any:

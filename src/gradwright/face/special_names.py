@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.face.functions import elementwise as _elementwise
@@ -38,7 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 psi = digamma
 expit, exp2, expm1 = _elementwise.sigmoid, _elementwise.exp2, _elementwise.expm1

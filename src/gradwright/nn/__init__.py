@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later as _later
+from gradwright.base.lazy import lazy as _lazy
 from gradwright.face.reading.keywords import told_keywords as _told_keywords
 from gradwright.nn import functional as functional
 from gradwright.nn import init as init
@@ -40,7 +40,7 @@ from gradwright.nn.parameters import ParameterList as ParameterList
 __all__ = ["functional", "init", "utils", *(name for name, value in globals().items() if isinstance(value, type))]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = _later(__name__, {}, "modules", "parameter")
+    __getattr__, __dir__ = _lazy(__name__, {}, "modules", "parameter")
 
 for _name in __all__:
     _own_init(globals()[_name])

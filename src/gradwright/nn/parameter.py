@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.face import creation
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 class Parameter(Tensor):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.reading.keywords import told_keywords
 from gradwright.optim import lr_scheduler
 from gradwright.optim.adagrad import Adadelta, Adafactor, Adagrad, RMSprop, Rprop
@@ -21,4 +21,4 @@ told_keywords(globals(), __all__)
 if TYPE_CHECKING:
     from gradwright.optim import swa_utils as swa_utils
 else:
-    __getattr__, __dir__ = later(__name__, {"swa_utils": "gradwright.optim.swa_utils"})
+    __getattr__, __dir__ = lazy(__name__, {"swa_utils": "gradwright.optim.swa_utils"})

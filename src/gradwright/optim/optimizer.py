@@ -62,7 +62,7 @@ ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tupl
 _before_any_step, _after_any_step = Registry(), Registry()
 _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 # Options that dictionaries saved long ago lack, and what they then meant.
-_LATER = {"nesterov": False, "amsgrad": False, "maximize": False, "foreach": None, "capturable": False,
+_ADDED = {"nesterov": False, "amsgrad": False, "maximize": False, "foreach": None, "capturable": False,
           "differentiable": False, "fused": None, "decoupled_weight_decay": False}  # fmt: skip
 
 
@@ -167,8 +167,8 @@ class Optimizer(Uncaptured):
         if "_optimizer_step_pre_hooks" not in vars(self):
             self._make_hooks()
         for group in self.param_groups:
-            for name in self.defaults.keys() & _LATER:
-                group.setdefault(name, _LATER[name])
+            for name in self.defaults.keys() & _ADDED:
+                group.setdefault(name, _ADDED[name])
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -8,10 +8,10 @@ safetensors format itself, with checksums).
 from typing import TYPE_CHECKING
 
 from gradwright.base.errors import FileError
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.serialization.public import load, save
 
 __all__ = ["FileError", "load", "save"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.utils import checkpoint as checkpoint
 
 if TYPE_CHECKING:
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 __all__ = ["checkpoint", "cpp_extension", "data"]
 
 if not TYPE_CHECKING:  # those bring multiprocessing, threads, hashes
-    __getattr__, __dir__ = later(
+    __getattr__, __dir__ = lazy(
         __name__, {name: f"gradwright.utils.{name}" for name in ("_pytree", "cpp_extension", "data")}
     )

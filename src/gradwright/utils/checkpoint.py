@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gradwright.base.errors import kind
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine import calls
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
@@ -89,7 +89,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 R = TypeVar("R")
 _early_stop: ContextVar[bool | None] = ContextVar("early stop, if it has been set", default=None)

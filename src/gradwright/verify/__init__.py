@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 
 if TYPE_CHECKING:
     from gradwright.verify.chance import Sampled as Sampled
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gradwright.verify.witness import Witness as Witness
     from gradwright.verify.witness import second_witness as second_witness
 else:
-    __getattr__, __dir__ = later(
+    __getattr__, __dir__ = lazy(
         __name__,
         {
             **dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),

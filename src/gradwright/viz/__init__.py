@@ -11,7 +11,7 @@ layer_table.py `summary`: a module's layers  plots.py     `plot_gradients`; `plo
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.verify.jacobian_plot import plot_jacobian
 from gradwright.viz import dot, explorer, mermaid, svg, text
 from gradwright.viz.explorer import explore
@@ -29,6 +29,6 @@ __all__ = ["Edge", "Flow", "Gradient", "Graph", "GraphNode", "Layer", "Place", "
            "plot_gradients", "plot_jacobian", "program", "summary", "trace"]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 forms.update(text=text.text, dot=dot.dot, mermaid=mermaid.mermaid, svg=svg.svg, html=explorer.page)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.distributions.transforms import onto as _onto  # noqa: F401 - it enters them in the tables
 from gradwright.distributions.transforms.elementwise import (
     AbsTransform,
@@ -40,4 +40,4 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

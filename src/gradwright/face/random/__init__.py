@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gradwright.backends.generator import initial_seed, seed
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.random.laws import bernoulli, binomial, multinomial, normal, poisson
 from gradwright.face.random.laws import bernoulli_ as bernoulli_
 from gradwright.face.random.laws import cauchy_ as cauchy_
@@ -25,4 +25,4 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

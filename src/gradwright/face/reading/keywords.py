@@ -14,7 +14,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any
 
-from gradwright.base.later import nearest
+from gradwright.base.lazy import nearest
 from gradwright.engine.base import TensorBase
 
 _SIMPLE = {"bool", "float", "int", "str", "None"}

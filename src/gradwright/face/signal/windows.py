@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwright.base import dtypes
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.numbers import number
 from gradwright.face.functions import windows as _w
 from gradwright.face.functions.memory_format import strided
@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout: Any = None, device: Any = None,

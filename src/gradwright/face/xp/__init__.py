@@ -10,7 +10,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.reading import standard
 from gradwright.face.xp import (
     creation,
@@ -46,7 +46,7 @@ __all__ = ["bfloat16", "e", "fft", "inf", "linalg", "matmul", "matrix_transpose"
 __all__ += ["vecdot", *(_d.name for _d in info.STANDARD)]  # noqa: PLE0604 - they are strings
 for _part in (creation, data_types, elementwise, manipulation, searching, statistical):
     __all__ += _part.__all__
-_lacking, __dir__ = later(__name__)
+_lacking, __dir__ = lazy(__name__)
 
 
 def __getattr__(name: str) -> Any:

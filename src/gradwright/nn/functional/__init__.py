@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later as _later
+from gradwright.base.lazy import lazy as _lazy
 from gradwright.nn.functional.activation import *
 from gradwright.nn.functional.attention import *
 from gradwright.nn.functional.classification import *
@@ -22,4 +22,4 @@ from gradwright.nn.functional.sparse import *
 __all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = _later(__name__)
+    __getattr__, __dir__ = _lazy(__name__)

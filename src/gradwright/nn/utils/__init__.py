@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.nn.utils import clip_grad, convert_parameters, parametrizations, parametrize, rnn
 from gradwright.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -37,4 +37,4 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, {"prune": "gradwright.nn.utils.prune"}, "fusion")
+    __getattr__, __dir__ = lazy(__name__, {"prune": "gradwright.nn.utils.prune"}, "fusion")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.creation import ones_like, zeros_like
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
@@ -18,7 +18,7 @@ M = TypeVar("M", bound=Module)
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 def _fused(w: Any, b: Any, rm: Any, rv: Any, eps: float, bn_w: Any, bn_b: Any, shape: list[int]) -> tuple[Any, Any]:

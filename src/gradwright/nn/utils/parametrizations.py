@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation, linalg, random
 from gradwright.face.creation import zeros_like
@@ -19,7 +19,7 @@ from gradwright.nn.utils import parametrize
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 def _norm_except(weight: Any, dim: int) -> Any:

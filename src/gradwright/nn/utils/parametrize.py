@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.tensor import Tensor
 from gradwright.nn.container import ModuleDict, ModuleList
@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face import linalg, random
 from gradwright.face.creation import ones_like
 from gradwright.face.functions.join import cat
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 class BasePruningMethod(ABC):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.backends.devices import cuda
 from gradwright.base import dtypes
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation
 from gradwright.face.functions.join import stack
@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)
 
 
 class _Packed(NamedTuple):

@@ -5,7 +5,7 @@ A schedule is made for an optimiser; its ``step()`` is called after the optimise
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.reading.keywords import told_keywords
 from gradwright.optim.lr_scheduler.base import ChainedScheduler, LRScheduler, ReduceLROnPlateau, SequentialLR
 from gradwright.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
@@ -33,4 +33,4 @@ __all__ = [
 told_keywords(globals(), __all__)
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

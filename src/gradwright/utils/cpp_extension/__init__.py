@@ -8,7 +8,7 @@ operations as one expression. Needs a C++17 compiler, and nanobind: ``pip instal
 from typing import TYPE_CHECKING
 
 from gradwright.base.compiler.cache import get_default_build_root
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.utils.cpp_extension.build import check_compiler, include_paths
 from gradwright.utils.cpp_extension.load import load, load_inline
 
@@ -21,6 +21,6 @@ if TYPE_CHECKING:
     from gradwright.utils.cpp_extension.packaging import BuildExtension as BuildExtension
     from gradwright.utils.cpp_extension.packaging import CppExtension as CppExtension
 else:  # they need setuptools
-    __getattr__, __dir__ = later(
+    __getattr__, __dir__ = lazy(
         __name__, dict.fromkeys(("BuildExtension", "CppExtension"), "gradwright.utils.cpp_extension.packaging")
     )

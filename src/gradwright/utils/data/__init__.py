@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.face.reading.keywords import told_keywords
 from gradwright.utils.data.dataloader import DataLoader
 from gradwright.utils.data.dataset import (
@@ -36,4 +36,4 @@ __all__ = [
 told_keywords(globals(), __all__)
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

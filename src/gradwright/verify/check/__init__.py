@@ -9,7 +9,7 @@ bridge.py    PyTorch's Functions as gradwright's
 
 from typing import TYPE_CHECKING
 
-from gradwright.base.later import later
+from gradwright.base.lazy import lazy
 from gradwright.verify.check.calls import samples
 from gradwright.verify.check.isolate import check
 from gradwright.verify.check.records import Checked, Finding, Outcome, Report
@@ -17,4 +17,4 @@ from gradwright.verify.check.records import Checked, Finding, Outcome, Report
 __all__ = ["Checked", "Finding", "Outcome", "Report", "check", "samples"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = lazy(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gradwright as gw
-from gradwright.base.later import SURROUNDINGS, nearest
+from gradwright.base.lazy import SURROUNDINGS, nearest
 from gradwright.nn.functional import aten, top
 
 LOADED = {
@@ -65,7 +65,7 @@ def test_all_is_what_a_star_gives() -> None:
     scope: dict[str, Any] = {}
     exec("from gradwright import *", scope)  # noqa: S102 - written here
     assert {"nn", "conv2d", "Tensor", "save", "autograd"} <= set(scope)
-    assert not {"viz", "engine", "later", "typing"} & set(scope)
+    assert not {"viz", "engine", "lazy", "typing"} & set(scope)
 
 
 def test_a_module_with_the_name_of_its_function() -> None:

@@ -3,7 +3,7 @@
 Made by ``python -m docs.generator.stubs``.
 """
 
-LATER = {
+LAZY = {
     "gradwright.check":
         "check",
     "gradwright.compilation.compile":

@@ -17,11 +17,11 @@ def test_the_lists_are_those_that_the_places_of_the_names_give() -> None:
 
 
 def test_what_only_type_checkers_import_is_offered_and_the_other_way_round() -> None:
-    later = {name for names in stubs.later_names().values() for name in names}
-    assert {"nn", "conv2d", "vmap", "GradScaler", "sin_", "HalfTensor", "_foreach_add_"} <= later
-    assert {name for name in later if name[0] != "_"} <= {*dir(gw)}
-    assert all(hasattr(gw, name) for name in later)
-    assert {*in_place.NAMES, *foreach.NAMES} <= later
+    lazy = {name for names in stubs.lazy_names().values() for name in names}
+    assert {"nn", "conv2d", "vmap", "GradScaler", "sin_", "HalfTensor", "_foreach_add_"} <= lazy
+    assert {name for name in lazy if name[0] != "_"} <= {*dir(gw)}
+    assert all(hasattr(gw, name) for name in lazy)
+    assert {*in_place.NAMES, *foreach.NAMES} <= lazy
 
 
 def test_every_public_path_has_a_stub() -> None:

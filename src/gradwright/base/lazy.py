@@ -1,4 +1,4 @@
-"""What a public module offers: names to complete, names that are imported when first asked for, and the nearest one."""
+"""What a public module offers: names to complete, names that are imported lazily, and the nearest to a wrong one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SURROUNDINGS = frozenset(f"torch.{name}" for name in (
 """Modules of PyTorch's that are served to programs which import torch, and not under gradwright's own name."""
 
 
-def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _Functions:
-    """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import later the module that holds it.
+def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _Functions:
+    """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import lazy the module that holds it.
 
     A name that is the end of its module's is that module, and so is a public path of one that has moved. ``__dir__``
     lists ``__all__``, the public ones of ``names``, the modules ``beside``, and what Python gives every module. The
