@@ -11,7 +11,7 @@ from collections import deque
 from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache, partial
-from types import FunctionType, MappingProxyType, MethodType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,6 +188,8 @@ class Contents:
         if isinstance(one, ContextVar):
             value = one.get(None)
             return [self.noted(one, GOT, value, f"{one.name}.get()")]
+        if isinstance(one, (BuiltinFunctionType, MethodWrapperType)):
+            return [] if isinstance(one.__self__, ModuleType) else [one.__self__]
         if is_handle(one, self.ours):
             return []
         outside = self.reads.is_outside(one)

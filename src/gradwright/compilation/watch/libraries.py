@@ -6,6 +6,7 @@ import builtins
 import cmath
 import collections
 import copy
+import ctypes
 import datetime
 import decimal
 import functools
@@ -104,18 +105,19 @@ def is_library(value: Any) -> bool:
 
 
 _HANDLES: Any = (
-    types.ModuleType, types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, types.CodeType,
+    types.ModuleType, types.MethodDescriptorType, types.CodeType,
     types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.GenericAlias,
     types.MemberDescriptorType, types.UnionType, property, staticmethod, classmethod, re.Pattern, datetime.date,
     datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, np.ufunc, operator.itemgetter,
     operator.attrgetter, operator.methodcaller, type(threading.Lock()), type(threading.RLock()), TensorBase, super,
+    ctypes._CFuncPtr,
 )  # fmt: skip
 """Classes whose objects nobody changes, or whose change is seen elsewhere."""
 _OF_STATE = _names("distributions masked nn optim pytorch signal sparse utils")
 """Packages of gradwright whose objects the user changes,"""
 _SEEN_ELSEWHERE = _names("Module Optimizer")
 """but these: what is read of them is noted where it is read."""
-_CACHES = {"Transform": _names("_cached_x_y _inv")}
+_CACHES = {"Transform": _names("_cached_x_y _inv _made _recorded")}
 """Attributes in which a class of gradwright's remembers what it has computed."""
 
 
