@@ -199,8 +199,6 @@ class Calls:
             with self.reads.in_passing() if callee in libraries.ITERATE else nullcontext():
                 for value in (*args, *kwargs.values()):
                     self.given(value)
-        if callee is str and args:
-            self.effects.text(args[0])
         if callee in (map, filter) or callee.__module__ == "itertools":
             self.given_callables(args)
         known = not any(isinstance(value, Unknown) for value in args) and not kwargs
@@ -359,8 +357,6 @@ class Calls:
             self.effects.read(args[0])
             return Result(any=isinstance(args[0], types.GeneratorType))
         self.given_callables((*args, *kwargs.values()))
-        if callee in (repr, ascii, format) and args:
-            self.effects.text(args[0])
         if callee in libraries.CHANGES_FIRST and args:
             self.effects.changes(args[0], f"operator.{name}")
         for value in (*args, *kwargs.values()):

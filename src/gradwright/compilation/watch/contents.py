@@ -41,15 +41,15 @@ class UnreadError(Exception):
 
 
 @lru_cache(maxsize=1024)
-def _own_ways(kind: Any) -> bool:
+def _own_ways(kind: Any, ways: tuple[str, ...]) -> bool:
     return any(isinstance(found, FunctionType) and not is_library(owner)
-               for found, owner in (lookup(kind, name) for name in _WAYS))  # fmt: skip
+               for found, owner in (lookup(kind, name) for name in ways))  # fmt: skip
 
 
-def has_own_ways(value: Any) -> bool:
-    """Whether the class of a container says itself how it is read, in Python."""
+def has_own_ways(value: Any, *ways: str) -> bool:
+    """Whether the class of a container says itself how it is read, in Python, or how it is in one of these ways."""
     kind: Any = type(value)
-    return _own_ways(kind)
+    return _own_ways(kind, ways or _WAYS)
 
 
 def lookup(kind: type, name: str) -> tuple[Any, Any]:
@@ -227,7 +227,7 @@ class Contents:
             self.bytes -= shown.nbytes
             if self.bytes < 0:
                 raise UnreadError("holds more bytes in arrays than are compared at every call. Keep it in a tensor.")
-            reads.ask(shown, guards.ARRAY, np.array(shown, copy=True, subok=False))
+            reads.ask(shown, guards.ARRAY, guards.kept(shown))
         return list(one.flat) if one.dtype.hasobject else []
 
     def slot(self, one: Any, name: str, outside: bool) -> list[Any]:

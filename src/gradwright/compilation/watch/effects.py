@@ -9,8 +9,6 @@ from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from gradwright.compilation.watch import libraries
 from gradwright.compilation.watch.contents import UnreadError, lookup
 from gradwright.compilation.watch.guards import MISSING, is_atom
@@ -54,12 +52,6 @@ class Effects:
                 self.used_up(iterator)
         except UnreadError as error:
             self.refuse(f"{self.name(value)} {error}")
-
-    def text(self, value: Any) -> None:
-        """A value is written as text."""
-        self.read(value)
-        if isinstance(value, np.ndarray):
-            self.refuse("an array is written as text, which depends on NumPy's print options. Do it outside.")
 
     def held(self, value: Any) -> None:
         """A value is put into a container, or gone over: what is read of dictionaries in there is read elsewhere."""

@@ -189,6 +189,17 @@ def _has_keys(found: Any, keys: Any) -> bool:
     return len(found) == len(keys) and all(map(_is_key, found, keys))
 
 
+def kept(array: Any) -> Any:
+    """A copy of an array, to compare with later; it is read-only if that is."""
+    copy = np.array(array, copy=True, subok=False)
+    copy.flags.writeable = array.flags.writeable
+    return copy
+
+
+def _is_as_kept(found: Any, kept: Any) -> bool:
+    return found.flags.writeable is kept.flags.writeable and same_array(found, kept)
+
+
 def _is_class(found: Any, old: Any) -> bool:
     names, values, count = old
     same_names = len(found) == count or len(names) == sum(name not in OF_PYTHON for name in found)
@@ -209,7 +220,7 @@ KEYS = Kind(_has_keys, lambda keys: f" has the keys {_short(keys)}")
 ELEMENTS = Kind(lambda found, old: len(found) == len(old) and same(frozenset(found), old), EQUAL.said)
 FULL = Kind(lambda found, _: bool(found), lambda _: " is not empty", "not {found}")
 EMPTY = Kind(lambda found, _: not found, lambda _: " is empty", "{found}")
-ARRAY = Kind(same_array, lambda array: f" = array of shape {array.shape}")
+ARRAY = Kind(_is_as_kept, lambda array: f" = array of shape {array.shape}")
 NO_ATTRIBUTE = Kind(lambda found, name: not hasattr(found, name), lambda name: f" has no {name}")
 SAME = Kind(_is_class, lambda old: f" has {len(old[0])} attributes")
 """The attributes of a class, as names, values and how many there are with those of Python's."""

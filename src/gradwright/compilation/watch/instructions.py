@@ -395,9 +395,8 @@ def _get_iter(s: Stack, step: Step, frame: Any) -> None:
     value = s.stack.pop()
     with s.reads.in_passing():
         given(s, value, "its elements are read")
-    found: Any = Unknown()
-    if not isinstance(value, Unknown) and is_iterator(value) and not s.reads.is_outside(value):
-        found = value
+    made = not isinstance(value, Unknown) and is_iterator(value) and not s.reads.is_outside(value)
+    found = value if made else Unknown()
     s.leave(Result(found, any=isinstance(lookup(type(value), "__iter__")[0], FunctionType)))
 
 
@@ -451,7 +450,6 @@ def _format(s: Stack, step: Step, frame: Any) -> None:
     spec = step.name == "FORMAT_WITH_SPEC" or (step.name == "FORMAT_VALUE" and step.arg & 4)
     values = s.pop(2 if spec else 1)
     for value in values:
-        s.effects.text(value)
         given(s, value, "it is written as text")
     converts = step.name == "FORMAT_VALUE" and step.arg & 3
     s.stack.append(format(*values) if all(map(is_atom, values)) and not converts else Unknown(str))
@@ -484,7 +482,11 @@ def _get_len(s: Stack, step: Step, frame: Any) -> None:
 def _match_keys(s: Stack, step: Step, frame: Any) -> None:
     value, keys = s.stack[-2:]
     s.followed(value)
-    found = [s.calls.subscript(value, key) for key in keys] if isinstance(value, dict) else [UNKNOWN]
+    if isinstance(value, (dict, MappingProxyType)) and not isinstance(lookup(type(value), "get")[0], FunctionType):
+        found = [s.reads.item(value, key) if s.reads.is_outside(value) else value.get(key, MISSING) for key in keys]
+    else:
+        given(s, value, "it is matched")
+        found = [UNKNOWN]
     s.stack.append(UNKNOWN if _hidden(found) else tuple(found))
 
 
@@ -493,14 +495,13 @@ def _match_class(s: Stack, step: Step, frame: Any) -> None:
     value, kind, names = s.pop(3)
     s.followed(value)
     found: list[Any] = [UNKNOWN]
-    if not isinstance(value, Unknown) and isinstance(kind, type):
-        s.calls.call(isinstance, [value, kind], {})
-        if isinstance(value, kind):
-            named = s.reads.attribute(kind, "__match_args__") if step.arg else ()
-            positional = named[: step.arg] if isinstance(named, tuple) else ()
-            found = [s.reads.attribute(value, name) for name in (*positional, *names)]
-            if step.arg and named is MISSING:  # of one of Python's own, which is matched itself
-                found = [value, *found]
+    s.calls.call(isinstance, [value, kind], {})
+    if not isinstance(value, Unknown) and isinstance(kind, type) and isinstance(value, kind):
+        named = s.reads.attribute(kind, "__match_args__") if step.arg else ()
+        positional = named[: step.arg] if isinstance(named, tuple) else ()
+        found = [s.reads.attribute(value, name) for name in (*positional, *names)]
+        if step.arg and named is MISSING:  # of one of Python's own, which is matched itself
+            found = [value, *found]
     s.stack.append(UNKNOWN if _hidden(found) else tuple(found))
 
 

@@ -110,7 +110,7 @@ _HANDLES: Any = (
     types.MemberDescriptorType, types.UnionType, property, staticmethod, classmethod, re.Pattern, datetime.date,
     datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, np.ufunc, operator.itemgetter,
     operator.attrgetter, operator.methodcaller, type(threading.Lock()), type(threading.RLock()), TensorBase, super,
-    ctypes._CFuncPtr,
+    ctypes._CFuncPtr,  # type: ignore[attr-defined]
 )  # fmt: skip
 """Classes whose objects nobody changes, or whose change is seen elsewhere."""
 _OF_STATE = _names("distributions masked nn optim pytorch signal sparse utils")

@@ -292,6 +292,8 @@ class _Observer:
             parent.unseen = False
             for value in given:
                 self.effects.read(value, whole=True)
+            if module.endswith(".arrayprint"):
+                self.refuse("an array is written as text, which depends on NumPy's print options. Do it outside.")
 
     def imported(self, frame: Any, event: str, arg: Any) -> Any:
         """A module has been loaded, which is done once, whoever asks first."""

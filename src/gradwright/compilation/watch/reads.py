@@ -236,7 +236,7 @@ class Reads:
             self.guard(source, guards.IS, known.source, name, of)
         if before is None:
             if isinstance(value, np.ndarray):
-                self.guard(known.source, guards.ARRAY, value.copy(), name, of)
+                self.guard(known.source, guards.ARRAY, guards.kept(value), name, of)
             elif isinstance(value, MethodType):
                 for part in ("__self__", "__func__"):
                     self.note(self.step(source, guards.ATTRIBUTE, part), getattr(value, part), f"{name}.{part}", of)
@@ -263,21 +263,21 @@ class Reads:
 
     def truth(self, value: Any) -> None:
         """Whether a container is empty was asked."""
-        if has_own_ways(value):
+        if has_own_ways(value, "__bool__", "__len__"):
             return  # which is seen when it runs
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
             self.ask(value, guards.FULL if len(value) else guards.EMPTY, None)
 
     def length(self, value: Any) -> None:
         """The length of a container was asked."""
-        if has_own_ways(value):
+        if has_own_ways(value, "__len__"):
             return
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
             self.ask(value, guards.LENGTH, len(value))
 
     def contains(self, value: Any, key: Any) -> None:
         """Whether a container holds something was asked."""
-        if has_own_ways(value):
+        if has_own_ways(value, "__contains__"):
             return
         if isinstance(value, (dict, set, MappingProxyType)) and not isinstance(key, Unknown):
             if self.is_read(value):
