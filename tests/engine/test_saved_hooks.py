@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gradwright
+from gradwright.engine.mode import PLAIN, now
 from tests.engine.recorder import Recorder, copied, same
 from tests.functions import functions
 
@@ -356,3 +357,43 @@ def test_packed_values_are_freed_by_backward(no_gc):
     assert all(ref() is not None for ref in kept)
     y.backward()
     assert all(ref() is None for ref in kept)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("where", ["backward", "hook", "pre-hook", "grad hook"])
+def test_hooks_entered_in_a_backward_pass_end_with_it(T, where, create_graph):
+    packed, contexts = [], []
+
+    def enter(*args):
+        contexts.append(T.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t))
+        contexts[-1].__enter__()
+
+    class Enters(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            if where == "backward":
+                enter()
+            return g * 1
+
+    x = T.ones(2, requires_grad=True)
+    y = Enters.apply(x * 2)
+    if where == "hook":
+        y.register_hook(enter)
+    if where == "pre-hook":
+        y.grad_fn.register_prehook(enter)
+    if where == "grad hook":
+        y.grad_fn.register_hook(enter)
+    with T.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        T.autograd.grad(y.sum(), x, create_graph=create_graph)
+        assert len(contexts) == 1
+        packed.clear()
+        x * x
+    x * x
+    assert not packed
+    if T is gradwright:
+        contexts[0].__exit__()
+        assert now() is PLAIN

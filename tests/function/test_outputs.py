@@ -196,3 +196,33 @@ def test_an_array_from_backward_is_told_what_to_return():
 
     with pytest.raises(RuntimeError, match=r"got ndarray.*, of 'x'; backward is at .*: return a tensor, such as"):
         OfArrays.apply(gw.ones(2, requires_grad=True)).sum().backward()
+
+
+@pytest.mark.parametrize("road", ["plain", "recorded", "no_grad", "leaf", "several"])
+@pytest.mark.parametrize("kind", ["a class of the user's", "Parameter", "plain"])
+def test_an_input_that_is_returned_is_of_the_class_that_its_operations_give(T, kind, road):
+    class Mine(T.Tensor):
+        pass
+
+    class Same(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return (x, x * 2) if road == "several" else x
+
+        @staticmethod
+        def backward(ctx, *gs):
+            return sum(gs)
+
+    x = T.ones(2)
+    if kind == "a class of the user's":
+        x = x.as_subclass(Mine)
+    if kind == "Parameter":
+        x = T.nn.Parameter(x)
+    if road in ("leaf", "several") and kind != "Parameter":
+        x.requires_grad_()
+    if road == "recorded":
+        x = x.detach().requires_grad_() * 2
+    with T.set_grad_enabled(road != "no_grad"):
+        y = Same.apply(x)
+    y = y[0] if road == "several" else y
+    assert type(y) is type(x.view_as(x))

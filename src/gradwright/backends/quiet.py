@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.base.cpython import unnamed
+from gradwright.base.cpython.deep import deepened
 
 _SILENT: Any
 _get: Callable[[], Any]
@@ -52,6 +53,8 @@ quietly: Callable[..., Any] = partial(_under, _SILENT)
 def during_pass(f: Callable[..., Any], *args: Any) -> Any:
     """`quietly` for a backward pass, in which code of the user's may be called `as_user`."""
     before, users, waiting = _get(), _users.get(), _waiting.get()
+    if users is not None:  # in another, which is rare
+        f = partial(deepened, f)
     try:
         _users.set(before)
         _set(_SILENT)

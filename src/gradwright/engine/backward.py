@@ -94,6 +94,8 @@ def run(
             return during_pass(_run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate)
         finally:
             after = before if now() is before else resumed(before)
+            if after is not before and any(w.keeps for w in after.watches):  # one that packs what is saved ends with what entered it
+                after = after.but(watches=tuple([w for w in after.watches if w in before.watches or not w.keeps]))
     finally:
         try:
             switch(after)  # the first call here, as an interrupt may come after each

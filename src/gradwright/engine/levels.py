@@ -110,6 +110,11 @@ class Level:
         """What random numbers are drawn by: that of the levels outside."""
         return self.outside(drawing, source)
 
+    def streams(self) -> list[Any]:
+        """This level and those outside that draw for each example, as sources of what has been drawn there."""
+        level = self._outside.level
+        return [] if level is None else level.streams()
+
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a user's Function returns for these arguments, some of them of this level."""
         raise NotImplementedError
@@ -121,6 +126,12 @@ class Level:
     def write(self, array: Any, value: Any) -> None:
         """Put the values of an array, of this level or from outside, into the memory of one of this level."""
         raise NotImplementedError
+
+
+def at_level(level: Any, f: Callable[..., Any], *args: Any) -> Any:
+    """What ``f`` returns where ``level`` is the innermost one, as it is further outside; else where no level is."""
+    inner = now().level
+    return f(*args) if inner is None or inner is level else inner.outside(at_level, level, f, *args)
 
 
 _NAMES = {"true_divide": "divide", "power": "pow", "absolute": "abs"}

@@ -130,6 +130,9 @@ def drawing(source: Any) -> Any:
     """
     mode = now()
     if mode.level is not None:
+        for heard in (*mode.watches, *(() if mode.listener is None or mode.records else (mode.listener,))):
+            for one in (source, *mode.level.streams()):
+                heard.drawing(one)
         return mode.level.generator(source)
     if mode.listener is not None and not mode.records:
         mode.listener.drawing(source)

@@ -17,6 +17,7 @@ import numpy as np
 from gradwright.base import dtypes
 from gradwright.base.cpython.references import alone, count
 from gradwright.base.errors import kind
+from gradwright.base.upward import slots
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import layout, same, share, unwritten
 from gradwright.engine.mode import now
@@ -192,7 +193,10 @@ def _view(o: Any, x: Any) -> Any:
         return o
     else:
         base = x if x._view is None else x._view.base
-        o = share(wrap(o.array, None, x._counter), o)
+        shown = share(wrap(o.array, None, x._counter), o)
+        if type(o) is not slots.tensor and hasattr(o, "view_as"):
+            shown.__class__ = type(o.view_as(o))  # a class of the user's, which says what its operations give
+        o = shown
     o._view = View(base, (), "function")
     return o
 

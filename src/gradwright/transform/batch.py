@@ -136,6 +136,20 @@ class Batches(Level):
         self.draws[source] = Draws(self, source, self.trial)
         return self.draws[source]
 
+    is_on = True
+
+    def streams(self) -> list[Any]:
+        return [self, *super().streams()] if self.randomness == "different" else super().streams()
+
+    def get_state(self) -> dict[Any, Any]:
+        """What is drawn by, for each source, and how much it has drawn: `set_state` goes back there."""
+        return {source: (draws, len(draws.drawn)) for source, draws in self.draws.items()}
+
+    def set_state(self, state: dict[Any, Any]) -> None:
+        """Let what has been drawn since then be drawn once more."""
+        begun = {source: (draws, 0) for source, draws in self.draws.items()}
+        self.draws = {source: draws.since(k) for source, (draws, k) in (begun | state).items()}
+
     def another(self, drawn: dict[Any, Draws] | None = None) -> Batches:
         """A level of the same examples, with the same random numbers to come, or with those that were ``drawn``."""
         level = Batches(self.size, self.randomness)

@@ -80,6 +80,14 @@ class Draws:
         other.made, other.ahead = [], self.drawn
         return other
 
+    def since(self, k: int) -> Draws:
+        """What draws once more all that has been drawn after the first ``k``; itself if that is nothing."""
+        if k == len(self.drawn):
+            return self
+        other = self.at(self.level)
+        other.made, other.ahead = [], self.drawn[k:]
+        return other
+
     def _all(self, name: str, args: tuple[Any, ...]) -> Any:
         """What each example draws, one after another."""
         draw, n = getattr(self._generator(), name), self.level.size

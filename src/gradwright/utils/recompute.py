@@ -30,6 +30,7 @@ from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.memory import content, is_immutable, owner, root, unwritten, whole
+from gradwright.engine.levels import at_level
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import AccumulateGrad, Node, ticket
 from gradwright.engine.nodes_of_ops import pack, unpack
@@ -259,7 +260,7 @@ def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if isinstance(a, dict):
-        return all(_same(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     return bool(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
 
 
@@ -302,8 +303,8 @@ class Checkpoint(Node):
     """
 
     __slots__ = (
-        "around", "compares", "complete", "early_stop", "first", "function", "further", "given", "lost", "place",
-        "saved",
+        "around", "compares", "complete", "early_stop", "first", "function", "further", "given", "level", "lost",
+        "place", "saved",
     )  # fmt: skip
 
     first: Any
@@ -319,7 +320,7 @@ class Checkpoint(Node):
         self.given = {k: _TENSOR if isinstance(a, TensorBase) else a for k, a in given.items()}
         self.function = function
         self.around = Surroundings(function, given, preserves)
-        self.place = here()
+        self.place, self.level = here(), now().level
         self.complete = False
         self.lost: list[weakref.ref[Lost]] = []
         self.saved: list[tuple[str, tuple[int, ...], Any]] = []
@@ -347,7 +348,8 @@ class Checkpoint(Node):
         again = Remember(self)
         before, done = now(), False
         try:
-            as_user(self._run_again, again, args, kwargs, tensors)
+            run = partial(as_user, self._run_again, again, args, kwargs, tensors)
+            at_level(self.level, run)  # a batch of cotangents is no batch to the function
             again.check()
             done = True
         finally:

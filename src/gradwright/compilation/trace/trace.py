@@ -47,6 +47,7 @@ from gradwright.engine.memory import (
     share,
     steps_of,
 )
+from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import ExportedVersion
@@ -258,7 +259,9 @@ class Trace(Follows):
         return wrap(found.start)
 
     def drawing(self, source: Any) -> Any:
-        """What draws from a source, noted."""
+        """What draws from a source, noted; a transform has that of its own."""
+        if now().level is not None:
+            return None
         self.sources.setdefault(source, source.get_state())
         return Drawing(self.notes, source, self._left)
 

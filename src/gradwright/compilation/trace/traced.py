@@ -11,7 +11,6 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import cache
 from operator import attrgetter
-from threading import get_ident
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from gradwright.backends import Library, enter, is_array, library, to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
+from gradwright.base.cpython.deep import thread
 from gradwright.compilation.node import CHECK, CONSTANT, INDEX, INPUT, MOVE, PICK, VARIABLE, Node, Program, function
 from gradwright.compilation.watch.numbers import Numbers
 from gradwright.engine.source_line import here
@@ -44,13 +44,13 @@ class Notes:
         self.name = ""
         self.open = True
         self.numbers = Numbers(set(), is_on=False)
-        self.thread = get_ident()
+        self.thread = thread()
         self._constants: dict[int, Node] = {}
 
     @property
     def is_on(self) -> bool:
         """Whether it is this thread that is traced, still."""
-        return self.open and get_ident() == self.thread
+        return self.open and thread() == self.thread
 
     def enter(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any, by: Library = NUMPY) -> Node:
         """A new node; ``args`` are nodes and Python values."""
