@@ -60,9 +60,13 @@ def once(f):
     return lambda x: checkpoint(f, x, use_reentrant=False)
 
 
+def after(f):
+    return lambda x: gw.rand(4, dtype=D) * f(x)
+
+
 AROUND = {
     "once": (once, lambda f: f),
-    "after another": (lambda f: lambda x: gw.rand(4, dtype=D) * once(f)(x), lambda f: lambda x: gw.rand(4, dtype=D) * f(x)),
+    "after another": (lambda f: after(once(f)), after),
     "nested": (lambda f: once(lambda x: once(f)(x * 2) ** 2), lambda f: lambda x: f(x * 2) ** 2),
     "two": (lambda f: lambda x: once(f)(once(f)(x)), lambda f: lambda x: f(f(x))),
 }  # fmt: skip

@@ -94,7 +94,7 @@ def run(
             return during_pass(_run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate)
         finally:
             after = before if now() is before else resumed(before)
-            if after is not before and any(w.keeps for w in after.watches):  # one that packs what is saved ends with what entered it
+            if after is not before and any(w.keeps for w in after.watches):  # which packed what the pass saved
                 after = after.but(watches=tuple([w for w in after.watches if w in before.watches or not w.keeps]))
     finally:
         try:

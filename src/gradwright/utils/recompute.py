@@ -29,8 +29,8 @@ from gradwright.base.dtypes import Size, of
 from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.memory import content, is_immutable, owner, root, unwritten, whole
 from gradwright.engine.levels import at_level
+from gradwright.engine.memory import content, is_immutable, owner, root, unwritten, whole
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import AccumulateGrad, Node, ticket
 from gradwright.engine.nodes_of_ops import pack, unpack
