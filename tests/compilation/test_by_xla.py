@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.compilation.node import Departed, Interpreted
+from gradwright.compilation.node import GuardFailed, Interpreted
 from gradwright.compilation.trace.traced import traced
 from gradwright.op import table
 
@@ -89,7 +89,7 @@ def test_a_value_that_python_has_read_is_asked_before_anything_is_written():
     runner = Xla(program)
     runner([np.ones(2), state])
     assert state.tolist() == [1, 1]
-    with pytest.raises(Departed):
+    with pytest.raises(GuardFailed):
         runner([-np.ones(2), state])
     assert state.tolist() == [1, 1]
 

@@ -11,7 +11,7 @@ from gradwright.compilation.node import (
     CONSTANT,
     HOST,
     INPUT,
-    Departed,
+    GuardFailed,
     Interpreted,
     Node,
     Program,
@@ -60,9 +60,9 @@ def test_programs_number_their_nodes_and_can_be_read() -> None:
     ]  # fmt: skip
 
 
-def test_departed_says_where_and_what() -> None:
-    with pytest.raises(Departed) as caught:
-        raise Departed(X, 3)
+def test_a_failed_guard_says_where_and_what() -> None:
+    with pytest.raises(GuardFailed) as caught:
+        raise GuardFailed(X, 3)
     assert (caught.value.node, caught.value.found) == (X, 3)
 
 
@@ -93,7 +93,7 @@ def test_writes_come_after_all_that_can_raise() -> None:
     assert Interpreted(program)([first])[0] is None
     assert first.tolist() == [2, 2]
     other = np.array([1.0, 3.0])
-    with pytest.raises(Departed) as caught:
+    with pytest.raises(GuardFailed) as caught:
         Interpreted(program)([other])
     assert caught.value.found == 4
     assert other.tolist() == [1, 3]
@@ -109,7 +109,7 @@ def test_outputs_are_new_memory() -> None:
 def test_results_of_another_shape_depart() -> None:
     program = traced(lambda x: x[x > 0], np.array([1.0, -1.0, 2.0]))
     assert Interpreted(program)([np.array([3.0, 1.0, -1.0])])[0].tolist() == [3, 1]
-    with pytest.raises(Departed):
+    with pytest.raises(GuardFailed):
         Interpreted(program)([np.ones(3)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradwright.compilation.spans import Apart
+from gradwright.compilation.spans import Disjoint
 
 
 def views(rng, memory):
@@ -24,7 +24,7 @@ def test_all_that_is_written_lies_apart():
     for _ in range(2000):
         arrays = [views(rng, memory) for _ in range(int(rng.integers(1, 6)))]
         written = {k for k in range(len(arrays)) if rng.integers(3) == 0}
-        said.append(Apart(range(len(arrays)), written).of_all(arrays))
+        said.append(Disjoint(range(len(arrays)), written).of_all(arrays))
         assert said[-1] is not shared(arrays, written)
     assert 400 < sum(said) < 1600
 
@@ -36,9 +36,9 @@ def test_arguments_are_compared_with_what_was_sorted_before():
         arrays = [memory[6 * k : 6 * k + int(rng.integers(7))] for k in range(6)]
         written = {k for k in range(8) if rng.integers(4) == 0}
         arrays += [np.zeros(2), np.zeros(3)]
-        apart = Apart(range(8), written, given=(6, 7))
-        assert apart.of_all(arrays)
+        disjoint = Disjoint(range(8), written, given=(6, 7))
+        assert disjoint.of_all(arrays)
         arrays[6:] = views(rng, memory), views(rng, memory)
-        said.append(apart.of_given(arrays))
+        said.append(disjoint.of_given(arrays))
         assert said[-1] is not shared(arrays, written)
     assert 400 < sum(said) < 1600

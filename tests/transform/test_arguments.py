@@ -17,7 +17,7 @@ def test_positions():
             arguments.chosen((1, 2, 3), wrong)
 
 
-def test_inputs_come_apart_and_together():
+def test_inputs_are_flattened_and_made_again():
     inputs = Inputs("f", (X, "beside", {"w": [X * 2]}), (2, 0))
     assert [inputs.name(k) for k in range(2)] == ['inputs[2]["w"][0]', "inputs[0]"]
     assert inputs.with_leaves(["a", "b"]) == ("b", "beside", {"w": ["a"]})

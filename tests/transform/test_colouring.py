@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwright.transform.colouring import apart, members, mirrored, star
+from gradwright.transform.colouring import members, mirrored, orthogonal, star
 
 
 def patterns(symmetric=False):
@@ -28,7 +28,7 @@ def test_members_groups_values_by_key():
 @given(patterns())
 def test_columns_of_one_colour_have_no_row_in_common(there):
     rows, columns = np.nonzero(there)
-    colours = apart(columns, rows, there.shape[1], there.shape[0])
+    colours = orthogonal(columns, rows, there.shape[1], there.shape[0])
     for row in there:
         found = colours[row]
         assert len(set(found.tolist())) == len(found)
@@ -72,7 +72,7 @@ def band(n, width):
 @pytest.mark.parametrize("width", [0, 1, 3])
 def test_a_band_takes_as_many_colours_as_it_is_wide(width):
     rows, columns = band(40, width)
-    assert apart(columns, rows, 40, 40).max() + 1 == 2 * width + 1
+    assert orthogonal(columns, rows, 40, 40).max() + 1 == 2 * width + 1
     assert star(rows, columns, 40).max() + 1 <= 2 * width + 1
 
 
@@ -82,7 +82,7 @@ def test_an_arrow_takes_two_colours_where_symmetry_helps(hub):
     there[hub] = there[:, hub] = True
     rows, columns = np.nonzero(there)
     assert star(rows, columns, 20).max() + 1 == 2
-    assert apart(columns, rows, 20, 20).max() + 1 == 20
+    assert orthogonal(columns, rows, 20, 20).max() + 1 == 20
 
 
 def test_the_fullest_line_first_may_be_better():
@@ -90,4 +90,4 @@ def test_the_fullest_line_first_may_be_better():
     there[:, 5] = True
     there[np.arange(5), np.arange(5)] = True
     rows, columns = np.nonzero(there)
-    assert apart(columns, rows, 6, 6).max() + 1 == 2
+    assert orthogonal(columns, rows, 6, 6).max() + 1 == 2

@@ -225,7 +225,7 @@ def test_forward_mode_over_them(name, stops):
     x, dx, v, dv = (t(gradwright, (3,), seed) for seed in range(4))
     with Tangents(stops=stops).running() as level:
         out = INSIDE[name](level.dual(x, dx), level.dual(v, dv), create_graph=True)
-        found = level.apart(out)[1].numpy()
+        found = level.unpack(out)[1].numpy()
     h = 1e-5
     above, below = (INSIDE[name](x + step * dx, v + step * dv).numpy() for step in (h, -h))
     np.testing.assert_allclose(found, (above - below) / (2 * h), rtol=1e-7)
@@ -236,7 +236,7 @@ def test_forward_mode_over_them(name, stops):
 def test_without_create_graph_forward_mode_sees_constants_as_reverse_mode_does(name):
     x, v = t(gradwright, (3,), 1), t(gradwright, (3,), 2)
     with Tangents().running() as level:
-        assert level.apart(INSIDE[name](level.dual(x, v), level.dual(v, x)))[1] is None
+        assert level.unpack(INSIDE[name](level.dual(x, v), level.dual(v, x)))[1] is None
 
 
 @pytest.mark.filterwarnings("ignore:vmap. there is no batching rule:gradwright.GradientWarning")

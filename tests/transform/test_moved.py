@@ -10,7 +10,7 @@ import pytest
 import gradwright as gw
 from gradwright.autograd import Function, forward_ad
 from gradwright.autograd import forward_ad as fw
-from gradwright.function.contract.containers import put_together, take_apart
+from gradwright.function.contract.containers import flatten, unflatten
 from gradwright.verify.check.battery.inputs import trials
 from gradwright.verify.check.calls import flat
 from gradwright.verify.check.discover import load, subjects
@@ -518,7 +518,7 @@ def test_functions_of_the_examples_move_as_their_backward_says(path, monkeypatch
         arguments, leaves = trial.call.tensors(gw, [False] * len(moves))
         with fw.dual_level():
             duals = [t if m is None else fw.make_dual(t, gw.tensor(m)) for t, m in zip(leaves, moves, strict=True)]
-            inputs = put_together(take_apart(tuple(arguments), []), iter(duals))
+            inputs = unflatten(flatten(tuple(arguments), []), iter(duals))
             if subject.name in ONCE:
                 with pytest.raises(RuntimeError, match="once_differentiable"):
                     trial.apply(*inputs)

@@ -50,7 +50,7 @@ class Call:
         """The values of the outputs, and their tangents when the inputs move by ``v``: zeros for None."""
         with Tangents(stops=False).running() as level:
             outs = self(*self.moved(level, map(wrap, self.arrays), v))
-        pairs = [level.apart(o) for o in outs]
+        pairs = [level.unpack(o) for o in outs]
         return [x.array for x, _ in pairs], [zeros(x.array) if t is None else t.array for x, t in pairs]
 
 
@@ -130,13 +130,13 @@ def forward_over_reverse(call):
             x._node = origin._node
         outs, ws = call.flows(call(*xs))
         gs = grad(outs, flowing(xs), ws, allow_unused=True) if outs else ()
-    return [None if g is None else level.apart(g)[1] for g in gs]
+    return [None if g is None else level.unpack(g)[1] for g in gs]
 
 
 def reverse_over_forward(call):
     xs = call.leaves()
     with Tangents(stops=False).running() as level:
-        ts = [level.apart(o)[1] for o in call(*call.moved(level, xs, call.v))]
+        ts = [level.unpack(o)[1] for o in call(*call.moved(level, xs, call.v))]
     outs, ws = call.flows(ts)
     return grad(outs, flowing(xs), ws, allow_unused=True) if outs else ()
 
@@ -155,8 +155,8 @@ def forward_over_forward(call):
     with Tangents(stops=False).running() as outer:
         xs = call.moved(outer, map(wrap, call.arrays), call.u)
         with Tangents(stops=False).running() as inner_level:
-            ts = [inner_level.apart(o)[1] for o in call(*call.moved(inner_level, xs, call.v))]
-        both = [None if t is None else outer.apart(t)[1] for t in ts]
+            ts = [inner_level.unpack(o)[1] for o in call(*call.moved(inner_level, xs, call.v))]
+        both = [None if t is None else outer.unpack(t)[1] for t in ts]
     return sum(inner(w, None if t is None else t.array) for w, t in zip(call.w, both, strict=True))
 
 

@@ -195,11 +195,11 @@ def common(name: str, arrays: Sequence[Any]) -> Library:
     for array in arrays:
         other = one if array.__class__ is arrays[0].__class__ else library(array)
         if other is not one:
-            raise _apart(name, "of one array library", one.name, other.name)
+            raise _mixed(name, "of one array library", one.name, other.name)
         if not one.host and array.device != arrays[0].device:
             here, there = map(one.place_of, (arrays[0], array))
             if here != there:
-                raise _apart(name, f"on one device of {one.name}", _shown(one, here), _shown(one, there))
+                raise _mixed(name, f"on one device of {one.name}", _shown(one, here), _shown(one, there))
     return one
 
 
@@ -218,7 +218,7 @@ def _shown(one: Library, native: Any) -> str:
     return f"{kind}:{index if mesh is None else mesh}"
 
 
-def _apart(name: str, wanted: str, *found: Any) -> RuntimeError:
+def _mixed(name: str, wanted: str, *found: Any) -> RuntimeError:
     return RuntimeError(
         f"{name}{'()' * name.isidentifier()}: expected all tensors to be {wanted}, but found two, "
         f"{' and '.join(map(str, found))}. Move one of them: with x.to(y.device), all of a model with "

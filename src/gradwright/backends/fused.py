@@ -61,7 +61,7 @@ class Memory:
         self.numbers = np.empty((len(numbers), len(arrays)), number_dtype)
         self.numbers[:] = np.reshape([*numbers.values()], (-1, 1))
         self._pieces: dict[range, list[_Piece]] = {}
-        self._apart: set[int] | None = None
+        self._sharing: set[int] | None = None
         self._spares: list[Any] = []
         self._grads = np.empty(0, self._dtype)
         self._longest = 0
@@ -83,16 +83,16 @@ class Memory:
     def place(self, i: int, array: Any) -> None:
         """Array ``i`` lies here from now on."""
         self._pieces.clear()
-        self._apart = None
+        self._sharing = None
         self.arrays[i] = array  # last: an interrupt before leaves the old one, which is asked for again
 
     def runs(self, slots: list[int]) -> Iterator[tuple[range, dict[str, float]]]:
         """Stretches of neighbours among ``slots`` that have the same numbers and share no memory, and these numbers."""
-        if self._apart is None:
-            self._apart = sharing(self.arrays)
-        apart, slots = self._apart, sorted(slots)
+        if self._sharing is None:
+            self._sharing = sharing(self.arrays)
+        shared, slots = self._sharing, sorted(slots)
         alike = np.logical_and.reduce(self.numbers[:, 1:] == self.numbers[:, :-1]).tolist()
-        cuts = [k for k, (i, j) in enumerate(pairwise(slots), 1) if j != i + 1 or not alike[i] or j in apart]
+        cuts = [k for k, (i, j) in enumerate(pairwise(slots), 1) if j != i + 1 or not alike[i] or j in shared]
         again = [slots[k] for k in cuts if slots[k] == slots[k - 1]]
         if again:
             yield from self.runs(list({*slots}))

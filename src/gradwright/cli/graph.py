@@ -15,7 +15,7 @@ from typing import Any
 from gradwright import viz
 from gradwright.base.errors import LayoutError, kind
 from gradwright.base.pages import files
-from gradwright.function.contract.containers import paths, take_apart
+from gradwright.function.contract.containers import flatten, paths
 from gradwright.nn import Module
 from gradwright.pytorch import hook
 from gradwright.verify.check.discover import load
@@ -120,7 +120,7 @@ def _named(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}.{path}", p) for path, p in value.named_parameters())
         else:
             leaves: list[Any] = []
-            rest = take_apart(value, leaves)
+            rest = flatten(value, leaves)
             yield from zip(paths(rest, name), leaves, strict=True)
 
 

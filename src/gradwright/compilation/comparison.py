@@ -17,7 +17,7 @@ from gradwright.compilation.node import (
     CHECK,
     CONSTANT,
     HOST,
-    Departed,
+    GuardFailed,
     Interpreted,
     Node,
     Program,
@@ -123,7 +123,7 @@ def spreads(program: Program, arrays: Sequence[Any], again: Callable[[], None]) 
         moved.rng = np.random.default_rng(seed)
         try:
             values = moved(arrays)
-        except Departed:  # another shape: nothing is learnt
+        except GuardFailed:  # another shape: nothing is learnt
             continue
         for k, (a, b) in enumerate(zip(values, plain, strict=True)):
             if a.dtype.kind in "fc" and a.size and a.shape == b.shape:

@@ -16,7 +16,7 @@ from gradwright.backends.numpy import NUMPY
 from gradwright.base import dtypes
 from gradwright.compilation import comparison, sizes
 from gradwright.compilation.entry import Entry, Failed
-from gradwright.compilation.node import HOST, Departed, Program, taken
+from gradwright.compilation.node import HOST, GuardFailed, Program, taken
 from gradwright.compilation.race import Race
 from gradwright.compilation.trace.host import Forward
 from gradwright.compilation.trace.record import Record, record
@@ -173,7 +173,7 @@ class Programs:
         key = records, dtypes.default(), get_default_device() is CPU, spec
         entries = self.entries.get(key, ())
         why, mend, vain = "", "", 0
-        departed: list[Entry] = []
+        failed: list[Entry] = []
         many = self.templates or len(entries) >= sizes.ENOUGH
         for entry in chain(entries, self._sized(key, leaves)) if many else entries:
             if entry.race is not None and len(entry.guards) > _MANY and entry.race.skips(leaves):
@@ -185,10 +185,10 @@ class Programs:
                     return self.function(*args, **kwargs)
                 try:
                     return self._run(entry, arrays, leaves, args, kwargs)
-                except Departed as e:
+                except GuardFailed as e:
                     why, mend = f"a value that Python reads, at {e.node.line}", _MENDS.get(e.number, "")
                     vain += e.number in ("f", "c") and not entry.checked
-                    departed += [entry] * bool(e.number)
+                    failed += [entry] * bool(e.number)
         for entry in [entry for entry in entries if entry.record.shared][:1]:
             self._agree(entry, "fits none of its programs")
         if vain >= _IN_VAIN:
@@ -204,7 +204,7 @@ class Programs:
             return self.function(*args, **kwargs)
         try:
             self.traced.append(why)
-            return self._traced(self.entries.setdefault(key, []), departed, leaves, spec, args, kwargs)
+            return self._traced(self.entries.setdefault(key, []), failed, leaves, spec, args, kwargs)
         finally:
             _tracing.release()
 
@@ -216,13 +216,13 @@ class Programs:
                 "processes, arguments that are no tensors included, has to be the same in all of them")  # fmt: skip
 
     def _run(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        """The result of a program, or of an eager run where it raises; random numbers are drawn again if it departs."""
+        """The result of a program, or of an eager run where it raises; a failed guard draws random numbers again."""
         states = _states(entry.record.draws) if entry.record.draws else {}
         try:
             if entry.checked and self.check != "always":
                 return entry.called(arrays, leaves) if entry.race is None else self._raced(entry, leaves, args, kwargs)
             return self._compared(entry, arrays, leaves, args, kwargs)
-        except Departed:
+        except GuardFailed:
             rewind(states)
             raise
         except Failed:
@@ -251,7 +251,7 @@ class Programs:
                 self.dynamic or len(self.traced) >= self.limit):  # fmt: skip
             try:
                 template = self.templates[key] = sizes.Template([entry.record for entry in entries])
-            except sizes.Apart as e:
+            except sizes.SizesDiffer as e:
                 self.apart = f" (there is no one program for all sizes: {e})"
         x = leaves[template.at] if template is not None and template.at < len(leaves) else None
         if template is None or not isinstance(x, TensorBase) or not x.array.ndim or not entries[0].unchanged():
@@ -261,7 +261,7 @@ class Programs:
         if not known:
             try:
                 found = template.record(size)
-            except sizes.Apart:
+            except sizes.SizesDiffer:
                 return
             known.append(self._entry(found, leaves, key[-1], entries[0].guards))
             if len(self.sized) > _KEPT:
@@ -300,15 +300,15 @@ class Programs:
         warn(f"compile: {self._name()} runs eagerly from now on: {reason}", CompileWarning)
         return self.function(*args, **kwargs) if result is NotImplemented else result
 
-    def _traced(self, entries: list[Entry], departed: list[Entry], leaves: Sequence[Any], spec: Any, args: Any,
+    def _traced(self, entries: list[Entry], failed: list[Entry], leaves: Sequence[Any], spec: Any, args: Any,
                 kwargs: Any) -> Any:  # fmt: skip
-        """The result of a call that is traced, after programs have departed from since a number was another one."""
+        """The result of a call that is traced, after guards of programs failed since a number was another one."""
         found, outcome = None, _Outcome()
         try:
             trace = Trace(Before(), self.hosted, self.shares, self.written)
         except Untraceable as e:
             return self._eager(str(e), args, kwargs)
-        numbers = trace.notes.numbers = Numbers(self.read, stand_in=bool(departed))
+        numbers = trace.notes.numbers = Numbers(self.read, stand_in=bool(failed))
         try:
             with outcome, trace:
                 for x in leaves:
@@ -339,7 +339,7 @@ class Programs:
         if kept:
             entries.insert(0, entry)
         if kept and numbers.stand:  # it serves for whatever the numbers are
-            entries[:] = [other for other in entries if other not in departed]
+            entries[:] = [other for other in entries if other not in failed]
             self.traced.pop()
         values: list[Any] = [taken(node.value) for node in found.program.outputs]
         result = entry.commit(values, leaves, arrays)

@@ -18,7 +18,7 @@ from gradwright.backends.numpy import NUMPY
 from gradwright.base.upward import slots
 from gradwright.compilation.race import Race
 from gradwright.compilation.seen import Seen
-from gradwright.compilation.spans import Apart
+from gradwright.compilation.spans import Disjoint
 from gradwright.compilation.trace.record import Input, Record
 from gradwright.compilation.trace.units import hooks_of, look, outside, place
 from gradwright.compilation.watch.guards import Guard, compiled_guards, is_atom, same, same_array
@@ -366,9 +366,9 @@ class _Text:
         numpys = [k for k in range(n) if k not in self.kept]
         if record.written and len(numpys) > 1:
             given = [k for k in numpys if record.sources[k].is_given]
-            apart = self.name(Apart(numpys, record.written, given))
-            found[False].append(f"if not {apart}.of_all({listed}): return None")
-            found[True] += [f"if not moved and not {apart}.of_given({listed}): return None"] * bool(given)
+            disjoint = self.name(Disjoint(numpys, record.written, given))
+            found[False].append(f"if not {disjoint}.of_all({listed}): return None")
+            found[True] += [f"if not moved and not {disjoint}.of_given({listed}): return None"] * bool(given)
         if record.written and self.kept:
             tensors = ["None" if s.look is None else f"t{k}" for k, s in enumerate(record.sources)]
             unshared = self.name(_no_shared_writes(record))

@@ -24,8 +24,8 @@ INPUT, CONSTANT, PICK, CHECK, HOST, INDEX, MOVE = "input", "constant", "pick", "
 - ``constant``: ``args = (array,)``, an array that nobody writes.
 - ``getitem``: ``args = (x, key)``; a basic index (a view): ints, slices, None and Ellipsis alone.
 - ``pick``: ``args = (node, k)``: the k-th of the results of a node that has several.
-- ``check``: ``args = (x, expected)``: no value; `Departed` is raised if ``x`` is not ``expected``, a NumPy array equal
-  to it in all entries (NaN equals NaN), dtype and shape. ``x`` may also be a bool or a number that a function
+- ``check``: ``args = (x, expected)``: no value; `GuardFailed` is raised unless ``x`` equals ``expected``, a NumPy
+  array, in all entries (NaN equals NaN), dtype and shape. ``x`` may also be a bool or a number that a function
   has returned.
 - ``host``: ``args = (function, *values)``: what a Python function makes of the values: an array, or anything else.
 - ``move``: ``args = (x, device)``: the same values on a `gradwright.device`.
@@ -34,7 +34,7 @@ VARIABLE = frozenset({
     "at", "at_index", "bincount", "nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values",
     "histogram", "argwhere", "extract",
 })  # fmt: skip
-"""Functions whose result may have another shape for other values; then `Departed` is raised."""
+"""Functions whose result may have another shape for other values; then `GuardFailed` is raised."""
 
 
 class Node:
@@ -119,7 +119,7 @@ def mapped(value: Any, change: Callable[[Node], Any]) -> Any:
     return value
 
 
-class Departed(Exception):  # noqa: N818 - no error: another program is taken
+class GuardFailed(Exception):  # noqa: N818 - no error: another program is taken
     """A value that Python had read in the traced run is another one now, so this program is not what would be done."""
 
     def __init__(self, node: Node, found: Any) -> None:
@@ -239,13 +239,13 @@ def compute(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return args[0](*args[1:])
     if node.op == CHECK:
         if not same(*args):
-            raise Departed(node, args[0])
+            raise GuardFailed(node, args[0])
         return None
     if node.op == MOVE:
         return args[1].hold(args[0])
     found = function(node.op, node.library)(*args, **kwargs)
     if node.op in VARIABLE and node.shape is not None and found.shape != node.shape:
-        raise Departed(node, found)
+        raise GuardFailed(node, found)
     return found
 
 

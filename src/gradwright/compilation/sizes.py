@@ -35,7 +35,7 @@ def _simple(factor: float, kind: Any, term: float, value: Any) -> float:
     return next((c for c in shorter if kind(c * term) == value), factor)
 
 
-class Apart(Exception):  # noqa: N818 - no error: there is no one program
+class SizesDiffer(Exception):  # noqa: N818 - no error: there is no one program
     """Something differs that does not follow from the size."""
 
 
@@ -45,28 +45,28 @@ class Template:
     Attributes:
         at: the place of the argument whose first dimension it is.
 
-    Raises `Apart` if they differ in more.
+    Raises `SizesDiffer` if they differ in more.
     """
 
     def __init__(self, records: Sequence[Record]) -> None:
         if len(records) < ENOUGH:
-            raise Apart("too few")
+            raise SizesDiffer("too few")
         self.records, first = records, records[0]
         self._alike([len(r.sources) for r in records])
         differs = [k for k, s in enumerate(first.sources) if s.kind == "argument" and s.look[1]
                    and len({r.sources[k].look[1][:1] for r in records}) > 1]  # fmt: skip
         if not differs:
-            raise Apart("no argument differs in its first dimension")
+            raise SizesDiffer("no argument differs in its first dimension")
         self.at = first.sources[differs[0]].at
         if any(not r.sources[differs[0]].look[1] for r in records):
-            raise Apart("an argument has no dimension in one of them")
+            raise SizesDiffer("an argument has no dimension in one of them")
         self.sizes = [r.sources[differs[0]].look[1][0] for r in records]
         if len(set(self.sizes)) < ENOUGH:
-            raise Apart("too few sizes")
+            raise SizesDiffer("too few sizes")
         self.record(self.sizes[0])
 
     def record(self, size: int) -> Record:
-        """The record for another size. Raises `Apart` if the records differ in what does not follow from it."""
+        """The record for another size. Raises `SizesDiffer` if the records differ in what does not follow from it."""
         records = self.records
         for name in ("grads", "versions", "looks", "draws"):
             self._alike([[part[0] if isinstance(part, tuple) else part for part in getattr(r, name)] for r in records])
@@ -83,7 +83,7 @@ class Template:
 
     def _source(self, row: Sequence[Any], size: int) -> Any:
         if any(not _same_source(s, row[0]) for s in row):
-            raise Apart("what is read")
+            raise SizesDiffer("what is read")
         out = copy.copy(row[0])
         out.look = self._at([s.look for s in row], size)
         return out
@@ -111,7 +111,7 @@ class Template:
         for same in self._rows([p.nodes for p in row]):
             first = same[0]
             if any((n.op, n.dtype) != (first.op, first.dtype) for n in same):
-                raise Apart(f"{first.op} or its dtype")
+                raise SizesDiffer(f"{first.op} or its dtype")
             named = [n.with_args(_Ref.of(at)) for n, at in zip(same, numbers, strict=True)]
             args, kwargs = _resolved(self._at(named, size), nodes)
             nodes.append(first.like(first.op, args, kwargs, shape=self._at([n.shape for n in same], size)))
@@ -119,18 +119,18 @@ class Template:
 
     def _rows(self, columns: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         if len({len(column) for column in columns}) > 1:
-            raise Apart("how many there are")
+            raise SizesDiffer("how many there are")
         return list(zip(*columns, strict=True))
 
     def _alike(self, values: Sequence[Any]) -> None:
         if any(not _equal(v, values[0]) for v in values):
-            raise Apart("something that does not follow from the size")
+            raise SizesDiffer("something that does not follow from the size")
 
     def _at(self, values: Sequence[Any], size: int) -> Any:
         """A value at a size, of those of all records."""
         first = values[0]
         if any(type(v) is not type(first) for v in values):
-            raise Apart("types")
+            raise SizesDiffer("types")
         if isinstance(first, (tuple, list)):
             return type(first)([self._at(row, size) for row in self._rows(values)])
         if isinstance(first, dict):
@@ -149,17 +149,17 @@ class Template:
             return self._whole(values, size)
         if isinstance(first, (float, np.floating)):
             return self._number(values, size)
-        raise Apart(f"{first!r} and {values[-1]!r}")
+        raise SizesDiffer(f"{first!r} and {values[-1]!r}")
 
     def _whole(self, values: Sequence[int], size: int) -> int:
         a, b = self.sizes[0], next(n for n in self.sizes if n != self.sizes[0])
         k = Fraction(values[self.sizes.index(b)] - values[0], b - a)
         rest = values[0] - k * a
         if any(k * n + rest != v for n, v in zip(self.sizes, values, strict=True)):
-            raise Apart(f"{values[0]} at size {a}, {values[-1]} at {self.sizes[-1]}")
+            raise SizesDiffer(f"{values[0]} at size {a}, {values[-1]} at {self.sizes[-1]}")
         found = k * size + rest
         if found.denominator != 1:
-            raise Apart(f"a size of {size}")
+            raise SizesDiffer(f"a size of {size}")
         return int(found)
 
     def _number(self, values: Sequence[Any], size: int) -> Any:
@@ -171,7 +171,7 @@ class Template:
                 factor = _simple(float(values[0]) / terms[0], kind, terms[0], values[0])
                 if all(kind(factor * t) == v for t, v in zip(terms, values, strict=True)):
                     return kind(factor * form(size))
-        raise Apart(f"{values[0]} at size {self.sizes[0]}, {values[-1]} at {self.sizes[-1]}")
+        raise SizesDiffer(f"{values[0]} at size {self.sizes[0]}, {values[-1]} at {self.sizes[-1]}")
 
     def _array(self, values: Sequence[Any], size: int) -> Any:
         first = values[0]
@@ -184,7 +184,7 @@ class Template:
             return np.full(shape, first.flat[0], first.dtype)
         if all(v.ndim == 1 and np.array_equal(v, np.arange(len(v))) for v in values):
             return np.arange(*shape, dtype=first.dtype)
-        raise Apart("a constant array")
+        raise SizesDiffer("a constant array")
 
 
 class _Ref:

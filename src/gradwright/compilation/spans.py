@@ -17,8 +17,8 @@ def span(array: Any) -> tuple[int, int]:
     return start, start + array.nbytes
 
 
-class Apart:
-    """Of arrays at places ``numbers`` of a list, whether those that are ``written`` lie apart from all others.
+class Disjoint:
+    """Of arrays at places ``numbers`` of a list, whether those that are ``written`` share no memory with any other.
 
     Those at ``given`` may be others at each call, when what they are compared with is known already.
     """

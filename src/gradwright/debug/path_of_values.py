@@ -14,7 +14,7 @@ from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
-from gradwright.function.contract.containers import parts, take_apart
+from gradwright.function.contract.containers import flatten, parts
 from gradwright.function.watched.in_backward import Cut, Guard
 
 
@@ -52,7 +52,7 @@ class Trace(Watch):
         finally:
             switch(now().but(listener=None))
         found: list[Any] = []
-        take_apart(result, found)
+        flatten(result, found)
         return found
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:

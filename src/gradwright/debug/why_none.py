@@ -18,7 +18,7 @@ from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.nodes_of_ops import recorded_at
 from gradwright.engine.saved_hooks import Entry
 from gradwright.engine.view import is_severed
-from gradwright.function.contract.containers import take_apart
+from gradwright.function.contract.containers import flatten
 from gradwright.function.ctx import BackwardNode
 
 
@@ -294,7 +294,7 @@ def _whole(event: Event, certain: bool = True) -> WhyNone:
 
 def _tensors(value: Any) -> list[Any]:
     found: list[Any] = []
-    take_apart(value, found)
+    flatten(value, found)
     if not found:
         raise TypeError(f"why_none: expected an output with a tensor in it, but got {kind(value)}")
     return found

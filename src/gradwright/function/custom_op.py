@@ -23,7 +23,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.engine.mode import is_grad_enabled, now
 from gradwright.engine.nodes_of_ops import underived
-from gradwright.function.contract.containers import TENSOR, TENSORLESS, filled, parts, put_together, take_apart
+from gradwright.function.contract.containers import TENSOR, TENSORLESS, filled, flatten, parts, unflatten
 from gradwright.function.contract.surrogate import reason_of, surrogate
 from gradwright.function.ctx import pushing
 from gradwright.function.function import Function, FunctionMeta
@@ -142,19 +142,19 @@ class CustomOp(Generic[P, R]):
         Tensors come without history, so that ``x.numpy()`` works; one that it returns is that argument itself.
         """
         tensors: list[Any] = []
-        rests = [take_apart(v, tensors) for v in values]
+        rests = [flatten(v, tensors) for v in values]
         bare = [share(wrap(t.array, None, t._counter), t) for t in tensors]
         each = iter(bare)
-        result = self._called([next(each) if r is TENSOR else put_together(r, each) for r in rests])
+        result = self._called([next(each) if r is TENSOR else unflatten(r, each) for r in rests])
         if isinstance(result, TensorBase):
             for b, t in zip(bare, tensors, strict=True):
                 if b is result:
                     return t
             return result
         found: list[Any] = []
-        rest = take_apart(result, found)
+        rest = flatten(result, found)
         own = {id(b): t for b, t in zip(bare, tensors, strict=True)}
-        return put_together(rest, iter([own.get(id(t), t) for t in found]))
+        return unflatten(rest, iter([own.get(id(t), t) for t in found]))
 
     def _on_arrays(self, values: tuple[Any, ...]) -> Any:
         """The result as arrays, of arrays: what a derivative of another operation computes with."""
@@ -182,7 +182,7 @@ class CustomOp(Generic[P, R]):
         if names:
             given = dict(zip(self.inputs, values, strict=True)) | {"out": result}
             needed = [given[n] if n in given else _shape(given[n.removesuffix("_shape")]) for n in names]
-            rests = [take_apart(v, tensors) for v in needed]
+            rests = [flatten(v, tensors) for v in needed]
         else:
             rests = []
         elementwise = self.kind == "elementwise"
@@ -214,7 +214,7 @@ class _Kept:
     def known(self, tensors: Sequence[Any]) -> dict[str, Any]:
         """By name what was asked for, with these in the place of its tensors."""
         each = iter(tensors)
-        return {n: put_together(rest, each) for n, rest in zip(self.names, self.rests, strict=True)}
+        return {n: unflatten(rest, each) for n, rest in zip(self.names, self.rests, strict=True)}
 
 
 def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradwright.engine.base import TensorBase
-from gradwright.function.contract.containers import TENSORLESS, Tree, answers, paths, put_together, shaped, take_apart
+from gradwright.function.contract.containers import TENSORLESS, Tree, answers, flatten, paths, shaped, unflatten
 from gradwright.function.contract.signature import root, run_forward
 from gradwright.function.ctx import BackwardNode
 
@@ -52,7 +52,7 @@ class NestedNode(BackwardNode):
 def apply(cls: Any, args: tuple[Any, ...]) -> Any:
     """``cls.apply(*args)``, where there are containers with tensors in them among the arguments."""
     leaves: list[Any] = []
-    rest = take_apart(args, leaves)
+    rest = flatten(args, leaves)
     return flat(cls).apply(rest, *leaves)
 
 
@@ -71,7 +71,7 @@ def _flat(cls: Any) -> Any:
         rest = args[0] if args and type(args[0]) is Tree else None
         ctx._trees = rest, None
         if rest is not None:
-            args = put_together(rest, iter(args[1:]))
+            args = unflatten(rest, iter(args[1:]))
         return _taken_out(ctx, run_forward(cls, ctx, args))
 
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -110,10 +110,10 @@ def _taken_out(ctx: BackwardNode, result: Any) -> Any:
     """The tensors of a result with containers; ``ctx`` keeps what remains. Any other result comes back as it is."""
     many = result if isinstance(result, tuple) else (result,)
     leaves: list[Any] = []
-    if not any(type(take_apart(o, leaves)) is Tree for o in many):
+    if not any(type(flatten(o, leaves)) is Tree for o in many):
         return result
     leaves = []
-    ctx._trees = ctx._trees[0], take_apart(result, leaves)
+    ctx._trees = ctx._trees[0], flatten(result, leaves)
     return tuple(leaves)
 
 
@@ -121,7 +121,7 @@ def returned(node: BackwardNode, result: Any, owned: tuple[Any, ...]) -> Any:
     """What `apply` returns for a forward that has returned no tensor."""
     out = getattr(node, "_trees", (None, None))[1]
     if out is not None:
-        return put_together(out, iter(owned))
+        return unflatten(out, iter(owned))
     if isinstance(result, tuple):
         return owned if type(result) is tuple else tuple.__new__(type(result), owned)
     return owned[0]

@@ -11,7 +11,7 @@ from gradwright.base.cpython.at_once import having
 from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
-from gradwright.function.contract.containers import TENSOR, Tree, answers, put_together, shaped, take_apart
+from gradwright.function.contract.containers import TENSOR, Tree, answers, flatten, shaped, unflatten
 from gradwright.function.contract.signature import dense, run_forward
 from gradwright.function.ctx import pushing
 from gradwright.function.of_containers import flat
@@ -50,7 +50,7 @@ def pushforward(function: Callable[..., Any], inputs: TensorBase | tuple[Any, ..
     cls = getattr(function, "function", function)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     leaves: list[Any] = []
-    rest = take_apart(inputs, leaves)
+    rest = flatten(inputs, leaves)
     given = list(answers(rest, tangents if isinstance(tangents, tuple) else (tangents,), "inputs"))
     parts = rest.parts if type(rest) is Tree else inputs
     nested = any(type(part) is Tree for part in parts)
@@ -60,7 +60,7 @@ def pushforward(function: Callable[..., Any], inputs: TensorBase | tuple[Any, ..
     cls = flat(cls) if nested else cls
     ctx, result = no_grad()(begun)(cls, args)
     found, result = finished(cls, ctx, args, result, ts)
-    outputs = take_apart(result if isinstance(result, tuple) else (result,), [])
+    outputs = flatten(result if isinstance(result, tuple) else (result,), [])
     made = shaped(outputs, iter(found), None)
     return result, made if isinstance(result, tuple) else made[0]
 
@@ -90,7 +90,7 @@ def finished(cls: Any, ctx: Any, args: Sequence[Any], result: Any, tangents: Seq
     rest, out = ctx._trees
     given = tangents if rest is None else shaped(rest, iter(tangents[1:]), None)
     if out is not None and hasattr(cls, "_user"):
-        result = put_together(out, iter(result if isinstance(result, tuple) else (result,)))
+        result = unflatten(out, iter(result if isinstance(result, tuple) else (result,)))
     return _checked(ctx, result, getattr(cls, "_user", cls).jvp(ctx, *given)), result
 
 
@@ -102,7 +102,7 @@ def zeros_like(x: Any) -> Any:
 def _checked(ctx: Any, result: Any, moved: Any) -> list[Any]:
     """The tangents that jvp has returned, for each tensor of the outputs."""
     outputs: list[Any] = []
-    rest = take_apart(result if isinstance(result, tuple) else (result,), outputs)
+    rest = flatten(result if isinstance(result, tuple) else (result,), outputs)
     moved = moved if type(moved) is tuple else (moved,)
     if len(moved) != len(rest.parts):
         raise RuntimeError("Function's jvp returned an invalid number of forward gradients "

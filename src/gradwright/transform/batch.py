@@ -102,7 +102,7 @@ class Batches(Level):
         """A tensor of this level, from one whose first dim is the batch."""
         return wrap(Batch(self, t), None, t._counter)
 
-    def apart(self, t: Any) -> tuple[Any, bool]:
+    def unpack(self, t: Any) -> tuple[Any, bool]:
         """The tensor outside that ``t`` is, or is made of, and whether its first dim is this level's batch."""
         array = t.array
         return (array.tensor, True) if array.__class__ is Batch and array.level is self else (self.without(t), False)
@@ -244,7 +244,7 @@ def batched_grad(outs: Sequence[Any], ins: Sequence[Any], cotangents: Sequence[A
 
 def first_of(level: Batches, t: Any) -> Any:
     """A tensor of a level as one outside, with the batch first."""
-    x, is_batch = level.apart(t)
+    x, is_batch = level.unpack(t)
     return x if is_batch else x.expand(level.size, *x.array.shape).clone()
 
 

@@ -25,7 +25,7 @@ def members(keys: Indices, values: Indices, count: int) -> list[list[int]]:
     return [flat[a:b] for a, b in pairwise(ends)]
 
 
-def apart(lines: Indices, across: Indices, count: int, width: int) -> Indices:
+def orthogonal(lines: Indices, across: Indices, count: int, width: int) -> Indices:
     """A colour for each of ``count`` lines, such that no two of one colour have an entry in the same place across.
 
     Entry k is on line ``lines[k]`` at the place ``across[k]`` < ``width``. A line without entries has colour -1.

@@ -110,7 +110,7 @@ def _shape(size: Any) -> tuple[int, ...]:
 def _example(level: Any, a: Any, k: int) -> Any:
     if not isinstance(a, LevelArray):
         return a
-    x, own = level.apart(wrap(a))
+    x, own = level.unpack(wrap(a))
     return (x[k] if own else x).array
 
 

@@ -96,9 +96,9 @@ class Pushed:
             out = settled(func(*inputs.with_leaves(duals)))
         out, aux = with_aux(API, out) if has_aux else (out, None)
         leaves, self.spec = outputs(API, out)
-        pairs = [level.apart(t) for t in leaves]
+        pairs = [level.unpack(t) for t in leaves]
         self.values, self._tangents = [x for x, _ in pairs], [t for _, t in pairs]
-        self.aux = mapped(lambda t: level.apart(t)[0], aux)
+        self.aux = mapped(lambda t: level.unpack(t)[0], aux)
 
     def tangents(self, strict: bool = False) -> list[Any]:
         """The tangents of the outputs; zeros where one does not move, which is an error if ``strict``."""

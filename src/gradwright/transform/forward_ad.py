@@ -67,9 +67,9 @@ class Duals(Tangents):
         self._made.add(made)
         return made
 
-    def apart(self, t: Any) -> tuple[Any, Any]:
+    def unpack(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, with the tensor's history, and its tangent of this level, or None."""
-        value, tangent = super().apart(t)
+        value, tangent = super().unpack(t)
         return (t, None) if value is t else (wrap(value.array, t._node, t._counter), tangent)
 
 
@@ -165,7 +165,7 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
             f"supported. Tensor is of {dtypes.of(tensor.array.dtype)} while the given forward gradient is of "
             f"{dtypes.of(tangent.array.dtype)}."
         )
-    if duals.apart(tensor)[1] is not None:
+    if duals.unpack(tensor)[1] is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
             f"{_open.get().index(duals)} is not supported."
@@ -208,7 +208,7 @@ def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDual
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"unpack_dual: expected a Tensor, but got {kind(tensor)}")
     _settle(tensor)
-    value, tangent = duals.apart(tensor)
+    value, tangent = duals.unpack(tensor)
     return UnpackedDualTensor(duals.outside(apply_one, alias, value, {}), tangent)
 
 

@@ -37,12 +37,12 @@ def functionalize(func: F, *, remove: str = "mutations") -> F:
     @like(func)
     def functional(*args: Any, **kwargs: Any) -> Any:
         out = func(*args, **kwargs)
-        return out if remove == "mutations" else mapped(_apart, out)
+        return out if remove == "mutations" else mapped(_without_view, out)
 
     return functional  # type: ignore[return-value]
 
 
-def _apart(t: Any) -> Any:
+def _without_view(t: Any) -> Any:
     return t if t._view is None else t.clone()
 
 

@@ -18,7 +18,7 @@ from gradwright.backends.generator import shared
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now, switch
-from gradwright.function.contract.containers import take_apart
+from gradwright.function.contract.containers import flatten
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.saved import replace
 from gradwright.function.watched import outside_ctx
@@ -79,5 +79,5 @@ def _output(new: dict[int, tuple[Any, Any]], inputs: Sequence[Any], packed: Any)
 def tensors_in(value: Any) -> list[Any]:
     """The tensors in a value, in order."""
     found: list[Any] = []
-    take_apart(value, found)
+    flatten(value, found)
     return found

@@ -169,5 +169,5 @@ def _joined(rows: Sequence[Any]) -> Any:
 
 def _example(level: Batches, t: Any) -> Any:
     """What is the same for all examples, of the first of them."""
-    x, is_batch = level.apart(t)
+    x, is_batch = level.unpack(t)
     return x[0] if is_batch else x

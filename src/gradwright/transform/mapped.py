@@ -24,10 +24,10 @@ from gradwright.function.contract.containers import (
     TENSOR,
     TENSORLESS,
     Tree,
+    flatten,
     holds_tensors,
-    put_together,
     shaped,
-    take_apart,
+    unflatten,
 )
 from gradwright.function.contract.trees import broadcast_to_and_flatten, tree_flatten, tree_structure
 from gradwright.function.function import Function
@@ -56,7 +56,7 @@ def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
     if cls is OneByOne:  # which sees to levels outside by itself
         return _here(cls, args)
     own_history = now().records and any(isinstance(a, TensorBase) and a._node is not None for a in args)
-    xs, which = _apart(level, args)
+    xs, which = _unpacked(level, args)
     declares = cls.vmap is not Function.vmap
     made = level.outside(_declared, level, cls, xs, which) if declares else None
     try:
@@ -78,12 +78,12 @@ def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
     if own_history:
         run = _Run(level, cls.apply, which, args)
         outs = _here(OneByOne, [run, *[a for a in args if isinstance(a, TensorBase)]])
-        return put_together(run.rest, iter(outs))
+        return unflatten(run.rest, iter(outs))
     return _batches(level, level.outside(_one_by_one, level, cls, xs, which))
 
 
-def _apart(level: Any, args: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-    pairs = [level.apart(a) if isinstance(a, TensorBase) else (a, False) for a in args]
+def _unpacked(level: Any, args: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+    pairs = [level.unpack(a) if isinstance(a, TensorBase) else (a, False) for a in args]
     return [x for x, _ in pairs], [b for _, b in pairs]
 
 
@@ -110,8 +110,8 @@ _running: ContextVar[Any] = ContextVar("the level of the Function whose forward 
 def _batches(level: Any, made: Any) -> Any:
     """Outputs with the batch first, as tensors of the level."""
     leaves: list[Any] = []
-    rest = take_apart(made, leaves)
-    return put_together(rest, map(level.batch, leaves))
+    rest = flatten(made, leaves)
+    return unflatten(rest, map(level.batch, leaves))
 
 
 def _recorded(level: Any, cls: Any, args: Sequence[Any], made: Any, own_history: bool) -> Any:
@@ -151,8 +151,8 @@ def _forward(cls: Any, *args: Any) -> Any:
     if made is not None:  # what it saved on ctx has the values that are there
         mine: list[Any] = []
         theirs: list[Any] = []
-        take_apart(outs, mine)
-        take_apart(made, theirs)
+        flatten(outs, mine)
+        flatten(made, theirs)
         for own, other in zip(mine, theirs, strict=True):
             if all(own is not a for a in args):
                 own.array = other.array
@@ -165,7 +165,7 @@ def _declared(level: Any, cls: Any, xs: Sequence[Any], which: Sequence[bool]) ->
     args: Any = tuple(xs)
     if args and type(args[0]) is Tree:
         rest = args[0]
-        args, dims = put_together(rest, iter(args[1:])), shaped(rest, iter(dims[1:]), None)
+        args, dims = unflatten(rest, iter(args[1:])), shaped(rest, iter(dims[1:]), None)
     found = cls.vmap(Info(level.size, level.randomness), dims, *args)
     if not isinstance(found, tuple) or len(found) != 2:
         raise RuntimeError(
@@ -206,7 +206,7 @@ class _Run:
         """The tensors among the outputs for these; what remains of the outputs is kept."""
         given = iter(xs)
         leaves: list[Any] = []
-        self.rest = take_apart(
+        self.rest = flatten(
             (self.here if here else self.call)(*[next(given) if a is TENSOR else a for a in self.args]), leaves
         )
         return tuple(leaves)
@@ -225,7 +225,7 @@ def _mapped(level: Any, cls: Any, xs: Sequence[Any], which: Sequence[bool]) -> A
     run = _Run(level, cls.apply, which, xs)
     run.here = lambda *args: _here(cls, args)
     outs = Mapped.apply(run, *[x for x in xs if isinstance(x, TensorBase)])
-    return put_together(run.rest, iter(outs))
+    return unflatten(run.rest, iter(outs))
 
 
 class _Graph:
@@ -253,7 +253,7 @@ class _Graph:
 
     def values(self) -> tuple[Any, ...]:
         """The outputs, with the batch first."""
-        pairs = [self.level.apart(o) for o in self.outs]
+        pairs = [self.level.unpack(o) for o in self.outs]
         return tuple([first(x, own, self.level.size) for x, own in pairs])
 
     def pulled(self, gs: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
@@ -268,7 +268,7 @@ class _Graph:
         """The gradient by a batch, or the sum of those by what is the same for all examples."""
         if g is None:
             return None
-        g, own = self.level.apart(g)
+        g, own = self.level.unpack(g)
         if batch:
             return first(g, own, self.level.size)
         return g.sum(0) if own else g * self.level.size
@@ -306,7 +306,7 @@ def _one_by_one(level: Any, cls: Any, xs: Sequence[Any], which: Sequence[bool]) 
     run = _Run(level, cls.apply, which, xs)
     given = [x for x in xs if isinstance(x, TensorBase)]
     rows = [run(*_examples(given, run.which, k)) for k in range(level.size)]
-    return put_together(run.rest, iter(_stacked(rows)))
+    return unflatten(run.rest, iter(_stacked(rows)))
 
 
 def _leaf(x: Any) -> Any:
@@ -337,7 +337,7 @@ class OneByOne(Function):
     @staticmethod
     def forward(ctx: Any, run: Any, *xs: Any) -> Any:
         level = run.level
-        outside, run.which = _apart(level, xs)
+        outside, run.which = _unpacked(level, xs)
         rows = level.outside(_rows, run, outside)
         ctx.run, ctx.rows = run, Rows(rows)
         ctx.save_for_backward(*xs)
@@ -355,8 +355,8 @@ class OneByOne(Function):
 
             given = (*xs, *gs)
             return (None, *OneByOne.apply(_Run(level, pulled, [True] * len(given), given), *given))
-        outside, which = _apart(level, gs)
-        follows = _follows([*_apart(level, xs)[0], *outside])
+        outside, which = _unpacked(level, gs)
+        follows = _follows([*_unpacked(level, xs)[0], *outside])
         return (None, *_batches(level, level.outside(_pulled_rows, ctx.rows.rows, outside, which, follows)))
 
 

@@ -21,7 +21,7 @@ from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.levels import latest, of_arguments
 from gradwright.engine.mode import inside, now, recording, resumed, switch
-from gradwright.function.contract.containers import put_together, take_apart
+from gradwright.function.contract.containers import flatten, unflatten
 from gradwright.function.contract.reached import reachable
 from gradwright.function.outputs import unrecorded
 from gradwright.function.pushforward import begun, finished
@@ -67,7 +67,7 @@ def moved(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any
     outs = tensors_in(result)
     for o, t in zip(outs, found, strict=True):
         _check(o, t, values, tangents)
-    return result, [_apart(o, t, values, tangents) for o, t in zip(outs, found, strict=True)]
+    return result, [_in_own_memory(o, t, values, tangents) for o, t in zip(outs, found, strict=True)]
 
 
 def _guarded(cls: Any, ctx: Any, values: Sequence[Any], result: Any, tangents: Sequence[Any],
@@ -95,8 +95,8 @@ def _guarded(cls: Any, ctx: Any, values: Sequence[Any], result: Any, tangents: S
         own = copy(ctx)
         own._to_save = tuple(map(still, ctx._to_save))
         kept: list[Any] = []
-        rest = take_apart(vars(ctx), kept)
-        vars(own).update(put_together(rest, map(still, kept)))
+        rest = flatten(vars(ctx), kept)
+        vars(own).update(unflatten(rest, map(still, kept)))
         return _guarded(cls, own, values, result, [*map(still, tangents)], False)
 
     look = partial(in_motion.passed, again)
@@ -128,8 +128,8 @@ def _context(cls: Any, again: Again, values: Sequence[Any], result: Any) -> tupl
         pairs = [*zip(tensors_in(second), tensors_in(result), strict=True), *zip(copies, values, strict=True)]
     ctx._to_save = tuple([_of(pairs, t) for t in ctx._to_save])
     leaves: list[Any] = []
-    rest = take_apart(vars(ctx), leaves)
-    vars(ctx).update(put_together(rest, iter([_of(pairs, t) for t in leaves])))
+    rest = flatten(vars(ctx), leaves)
+    vars(ctx).update(unflatten(rest, iter([_of(pairs, t) for t in leaves])))
     return ctx, second
 
 
@@ -166,7 +166,7 @@ def _check(o: Any, t: Any, values: Sequence[Any], tangents: Sequence[Any]) -> No
         raise RuntimeError(f"{says} of {whose}.")
 
 
-def _apart(o: Any, t: Any, values: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def _in_own_memory(o: Any, t: Any, values: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The tangent of an output that may be written to: in memory of its own, if the output is."""
     shared = any(s is not None and t is not None and s._counter is t._counter for s in tangents)
     same = any(isinstance(v, TensorBase) and v._counter is o._counter for v in values)
@@ -201,8 +201,8 @@ def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tu
         each = iter([pruned(t if t._view is None else t.clone(), start) for t in found])
         ts = [next(each) if any(o is mine for mine in own) else None for o in many]
     if result is None:
-        result = put_together(take_apart(outs, []), iter([pruned(o, start) for o in many]))
-    return result, [_apart(o, t, values, tangents) for o, t in zip(many, ts, strict=True)]
+        result = unflatten(flatten(outs, []), iter([pruned(o, start) for o in many]))
+    return result, [_in_own_memory(o, t, values, tangents) for o, t in zip(many, ts, strict=True)]
 
 
 def _followed(x: Any) -> Any:

@@ -39,7 +39,7 @@ def _keep(old: Sequence[Any], new: Iterable[Any], since: int) -> None:
             continue
         if isinstance(node, OpNode) and node._packed and type(node._saved) is tuple:
             saved, n = node._saved, node._packed
-            node._saved = tuple([_apart(entry, counters) for entry in saved[:n]]) + saved[n:]
+            node._saved = tuple([_with_own_array(entry, counters) for entry in saved[:n]]) + saved[n:]
         fresh = [n for n in node._next if n not in seen]
         seen.update(fresh)
         stack += fresh
@@ -53,8 +53,8 @@ def _all(tensors: Iterable[Any]) -> Iterator[Any]:
             yield from _all(t.array.parts)
 
 
-def _apart(entry: tuple[Any, ...], counters: set[int]) -> tuple[Any, ...]:
+def _with_own_array(entry: tuple[Any, ...], counters: set[int]) -> tuple[Any, ...]:
     if type(entry[0]) is tuple:  # several under one name
-        return tuple([_apart(e, counters) for e in entry])
+        return tuple([_with_own_array(e, counters) for e in entry])
     array, counter, version, node = entry
     return (unwritten(array), [0], 0, node) if id(counter) in counters and int(counter[0]) == version else entry

@@ -15,7 +15,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, below
 from gradwright.engine.mode import inside, recording, resumed
 from gradwright.transform.arguments import Inputs, no_complex
-from gradwright.transform.colouring import Indices, apart, star
+from gradwright.transform.colouring import Indices, orthogonal, star
 from gradwright.transform.forward import jvp
 from gradwright.transform.reverse import vjp
 
@@ -37,12 +37,12 @@ class Sparsity:
     @cached_property
     def row_colours(self) -> Indices:
         """A colour for each row: those of one colour have no column in common, so one backward pass serves them."""
-        return apart(self.rows, self.columns, *self.shape)
+        return orthogonal(self.rows, self.columns, *self.shape)
 
     @cached_property
     def column_colours(self) -> Indices:
         """A colour for each column: those of one colour have no row in common, so one tangent serves them."""
-        return apart(self.columns, self.rows, *self.shape[::-1])
+        return orthogonal(self.columns, self.rows, *self.shape[::-1])
 
     @cached_property
     def star_colours(self) -> Indices:
@@ -261,7 +261,7 @@ def _halved(looks: list[_Products], across: bool, lines: int, width: int, size: 
         there = block < count
         block, place = block[there], place[there]
         contested = np.bincount(place, minlength=width)[place] > 1
-        colours = np.maximum(apart(block[contested], place[contested], count, width), 0)
+        colours = np.maximum(orthogonal(block[contested], place[contested], count, width), 0)
         own = colours[np.arange(lines) >> shift]
         seeds = [np.where(own == c, size, 0.0) for c in range(colours.max() + 1)]
         found = np.logical_or.reduce([look.reach(seeds, across) for look in looks])

@@ -28,7 +28,7 @@ from gradwright.engine.node import Bundle
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import View, severed
 from gradwright.function import of_containers
-from gradwright.function.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
+from gradwright.function.contract.containers import TENSORLESS, Tree, flatten, holds_tensors, unflatten
 from gradwright.function.watched.in_backward import is_guarded
 from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
@@ -141,7 +141,7 @@ class Movement(Level):
         """Whether results move."""
         return not self.halted() and not (self._stops and now().stopped >= self.number)
 
-    def apart(self, t: Any) -> tuple[Any, Any]:
+    def unpack(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and how it moves at this level, or None."""
         raise NotImplementedError
 
@@ -168,14 +168,14 @@ class Movement(Level):
         return at_level(function, inputs, partial(self._through, function), self._take, values_alone())
 
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
-        pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
+        pairs = [self.unpack(x) if differentiable(x) else (x, None) for x in inputs]
         values, motions = [x for x, _ in pairs], [m for _, m in pairs]
         if not self.moves() or all(m is None for m in motions):
             return self.outside(function.apply, *values)
         result, found = self.outside(self.moved, function, values, motions)
         outs: list[Any] = []
-        rest = take_apart(result, outs)
-        return put_together(rest, iter([self._output(o, m, values, inputs) for o, m in zip(outs, found, strict=True)]))
+        rest = flatten(result, outs)
+        return unflatten(rest, iter([self._output(o, m, values, inputs) for o, m in zip(outs, found, strict=True)]))
 
     def _output(self, o: Any, motion: Any, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
         """An output of a Function; an input that was written in place is itself, moving otherwise."""
@@ -195,7 +195,7 @@ class Movement(Level):
         """Let ``x`` move so from now on, and what shows its memory."""
         if motion is None:
             return
-        if self.apart(x)[1] is None:
+        if self.unpack(x)[1] is None:
             promote(x, self)
         for there, new in zip(x.array.parts[1:], motion if isinstance(motion, tuple) else (motion,), strict=True):
             if there is not new:
@@ -203,11 +203,11 @@ class Movement(Level):
 
     def _take(self, own: Any, other: Any, args: Sequence[Any]) -> None:
         """The value as it is, in its memory, with the history and the motion that ``other`` has outside."""
-        value, motion = self.apart(other)
+        value, motion = self.unpack(other)
         if any(own is a for a in args):
             self._move(own, motion)
         elif motion is not None and not isinstance(value.array, LevelArray):
-            own.array = self.joined(wrap(self.apart(own)[0].array, value._node, own._counter), motion)
+            own.array = self.joined(wrap(self.unpack(own)[0].array, value._node, own._counter), motion)
         elif own._view is None:
             own.array = other.array
 
@@ -223,7 +223,7 @@ class Tangents(Movement):
         """The array of such a tensor; the tangent lies in memory as the value does, so that views of both are views."""
         return Dual(self, x, laid_as(x, tangent))
 
-    def apart(self, t: Any) -> tuple[Any, Any]:
+    def unpack(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and its tangent of this level, or None."""
         array = t.array
         if array.__class__ is Dual and array.level is self:
@@ -233,7 +233,7 @@ class Tangents(Movement):
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of values and tangents."""
         self.began = ticket()
-        pairs = [self.apart(x) for x in inputs]
+        pairs = [self.unpack(x) for x in inputs]
         values, tangents = [p[0] for p in pairs], [p[1] for p in pairs]
         return self.outside(self._read, op, values, tangents, static, self.moves())
 

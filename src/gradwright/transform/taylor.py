@@ -191,7 +191,7 @@ class Taylor(Expansion):
         super().__init__()
         self.order = order
 
-    def apart(self, t: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    def unpack(self, t: Any) -> tuple[Any, tuple[Any, ...] | None]:
         """The value of a tensor, and its coefficients of this level, or None."""
         x, series = self.series(t)
         return x, None if series is None else tuple(series.known[1:])
@@ -206,7 +206,7 @@ class Taylor(Expansion):
 
     def coefficients(self, t: Any) -> list[Any]:
         """Those of a tensor, from its value on."""
-        x, terms = self.apart(t)
+        x, terms = self.unpack(t)
         return [x, *([zeros(x) for _ in range(self.order)] if terms is None else terms)]
 
     def moves(self) -> bool:
@@ -239,7 +239,7 @@ class Taylor(Expansion):
             outs, found = moved(function, jets, [m and level.jet(m[0], m[1:]) for m in slopes])
         terms = [None if t is None else enumerate(level.coefficients(t), 1) for t in found]
         found = [t and tuple([scaled(c, 1.0 / k) for k, c in t]) for t in terms]
-        return mapped(lambda o: level.apart(o)[0], outs), found
+        return mapped(lambda o: level.unpack(o)[0], outs), found
 
 
 def _own(op: Op, out: Any, c: Any, given: set[int]) -> Any:

@@ -207,7 +207,7 @@ def _out(level: Batches, name: str, out: Any, out_dims: Any) -> Any:
     dims = [out_dims] * len(leaves) if out_dims.__class__ is int else _dims_of_outputs(name, out_dims, out)
     made: list[Any] = []
     for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
-        tensor, is_batch = level.apart(t) if isinstance(t, TensorBase) else (t, False)
+        tensor, is_batch = level.unpack(t) if isinstance(t, TensorBase) else (t, False)
         if dim is None:
             if is_batch:
                 raise ValueError(

@@ -18,7 +18,7 @@ from gradwright.debug.profiler.table import in_bytes
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.watch import Watch
 from gradwright.face.random import fork_rng
-from gradwright.function.contract.containers import take_apart
+from gradwright.function.contract.containers import flatten
 from gradwright.nn import Module
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
@@ -274,7 +274,7 @@ class _Calls(Watch):
     def _ends(self, module: Any, args: Any, out: Any) -> None:
         self._running.pop()
         returned: list[Any] = []
-        take_apart(out, returned)
+        flatten(out, returned)
         self.shapes[id(module)] = tuple(tuple(t.shape) for t in returned)
 
     def recorded(self, node: Any) -> None:

@@ -15,7 +15,7 @@ from gradwright.engine.nodes_of_ops import OpNode
 from gradwright.engine.recorded_passes import order
 from gradwright.engine.source_line import Place as Line
 from gradwright.engine.view import is_severed, refresh
-from gradwright.function.contract.containers import paths, take_apart
+from gradwright.function.contract.containers import flatten, paths
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.watched.in_backward import Cut
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Params, Place
@@ -74,7 +74,7 @@ def _roots(tensors: Any) -> list[tuple[str | None, Any]]:
     parts = tensors.items() if isinstance(tensors, Mapping) else [(None, tensors)]
     for key, value in parts:
         leaves: list[Any] = []
-        rest = take_apart(value, leaves)
+        rest = flatten(value, leaves)
         labels = paths(rest, str(key)) if key is not None else [None] * len(leaves)
         found |= {id(t): (label, t) for label, t in zip(labels, leaves, strict=True)}
     if not found:

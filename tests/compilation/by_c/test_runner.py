@@ -10,7 +10,7 @@ import pytest
 
 from gradwright.compilation.by_c import runner as module
 from gradwright.compilation.by_c.runner import C
-from gradwright.compilation.node import HOST, Departed, Interpreted
+from gradwright.compilation.node import HOST, GuardFailed, Interpreted
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced
 from gradwright.errors import LinAlgError
 from gradwright.op import table
@@ -231,7 +231,7 @@ def test_a_check_that_fails_is_told(compiler: None) -> None:
     program = traced(f, np.ones(3))
     ours = C(program)
     np.testing.assert_array_equal(ours([np.ones(3)])[0], [2.0, 2.0, 2.0])
-    with pytest.raises(Departed):
+    with pytest.raises(GuardFailed):
         ours([np.zeros(3)])
 
 
@@ -249,7 +249,7 @@ def test_other_bits_of_what_is_equal_are_not_other_values(compiler: None) -> Non
             double, total = ours([np.array(now), X])
             np.testing.assert_array_equal(double, (X + 1.0) * 2.0)
             np.testing.assert_allclose(total, X.sum())
-        with pytest.raises(Departed):
+        with pytest.raises(GuardFailed):
             ours([np.array(3.0), X])
         np.testing.assert_array_equal(ours([np.array(was), X])[0], (X + 1.0) * 2.0)
 
@@ -270,7 +270,7 @@ def test_another_number_of_entries_departs(compiler: None) -> None:
     program = traced(lambda x: x[space.greater(x, 0.0)] * 2.0, np.array([1.0, -1.0, 2.0]))
     ours = C(program)
     np.testing.assert_array_equal(ours([np.array([3.0, -1.0, 4.0])])[0], [6.0, 8.0])
-    with pytest.raises(Departed):
+    with pytest.raises(GuardFailed):
         ours([np.array([3.0, 1.0, 4.0])])
 
 

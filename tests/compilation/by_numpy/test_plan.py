@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import gradwright as gw
 from gradwright.compilation.by_numpy.plan import Plan
-from gradwright.compilation.node import HOST, Departed, Interpreted, Program
+from gradwright.compilation.node import HOST, GuardFailed, Interpreted, Program
 from gradwright.compilation.trace.traced import Notes, Traced, space, traced
 from gradwright.errors import LinAlgError
 from gradwright.op import table
@@ -24,10 +24,10 @@ Make = Callable[[], list[Any]]
 CALLS = 3
 
 
-def _or_departed(runner: Any, arrays: list[Any]) -> Any:
+def _or_failed(runner: Any, arrays: list[Any]) -> Any:
     try:
         return runner(arrays)
-    except Departed:
+    except GuardFailed:
         return None
 
 
@@ -37,7 +37,7 @@ def compare(program: Program, make: Make, exact: bool, equal: Callable[[Any, Any
     first, second = make(), make()
     kept: list[tuple[Any, Any]] = []
     for _ in range(CALLS):
-        want, got = _or_departed(reference, first), _or_departed(plan, second)
+        want, got = _or_failed(reference, first), _or_failed(plan, second)
         assert (want is None) == (got is None)
         for a, b in zip((want or []) + first, (got or []) + second, strict=True):
             assert (a is None) == (b is None)
@@ -106,7 +106,7 @@ def test_a_check_that_departs_leaves_everything() -> None:
     notes.read(space.sum(x))
     plan = Plan(notes.program([x, p], [new, new * 2.0], [1, None]))
     kept = np.ones(3)
-    with pytest.raises(Departed) as caught:
+    with pytest.raises(GuardFailed) as caught:
         plan([np.full(3, 2.0), kept])
     assert caught.value.found == 6
     assert kept.tolist() == [1, 1, 1]
@@ -141,7 +141,7 @@ def test_a_host_call_that_returns_another_shape_departs() -> None:
     node = notes.enter(HOST, (lambda x: np.ones(next(sizes)), x.node), {}, np.ones(3))
     plan = Plan(notes.program([x], [Traced(notes, node) + 1.0], [None]))
     assert plan([np.ones(3)])[0].tolist() == [2, 2, 2]
-    with pytest.raises(Departed):
+    with pytest.raises(GuardFailed):
         plan([np.ones(3)])
 
 

@@ -12,7 +12,7 @@ import pytest
 from gradwright.compilation.by_numpy.layout import Layout
 from gradwright.compilation.by_numpy.plan import Plan
 from gradwright.compilation.by_numpy.text import Text, check, shaped
-from gradwright.compilation.node import CHECK, Departed, Node, Program
+from gradwright.compilation.node import CHECK, GuardFailed, Node, Program
 from gradwright.compilation.trace.traced import Notes, space, traced
 
 X = np.ones((3, 4))
@@ -56,12 +56,12 @@ def test_lines_know_their_nodes() -> None:
 def test_check_and_shaped() -> None:
     expected = Node(CHECK, (None, np.array(3.0)), {}, None)
     check(expected, np.float64(3))
-    with pytest.raises(Departed):
+    with pytest.raises(GuardFailed):
         check(expected, np.float64(4))
     node = Node("at_index", (), {}, np.ones(3))
     assert shaped(node, X[0, :3]).shape == (3,)
     for other in (X, X[0, :3].astype("float32"), 3.0):
-        with pytest.raises(Departed):
+        with pytest.raises(GuardFailed):
             shaped(node, other)
 
 

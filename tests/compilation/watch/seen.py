@@ -15,7 +15,7 @@ def refusals(step: Any) -> list[Refusal]:
     return observed(step, args).refusals
 
 
-def departure(step: Callable[[], Any], change: Callable[[], Any]) -> Guard | None:
+def failed_guard(step: Callable[[], Any], change: Callable[[], Any]) -> Guard | None:
     """The guard that fails once ``change`` has been called; none does before."""
     step()
     seen = observed(step)

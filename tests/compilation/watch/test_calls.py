@@ -12,7 +12,7 @@ import pytest
 import gradwright as gw
 from gradwright.compilation.watch.calls import Made, Result
 from gradwright.compilation.watch.reads import UNKNOWN
-from tests.compilation.watch.seen import departure, quiet
+from tests.compilation.watch.seen import failed_guard, quiet
 
 w = gw.ones(3, requires_grad=True)
 
@@ -64,20 +64,20 @@ def test_a_method_of_a_function_is_replaced(name):
     lambda one, shape: isinstance(one, (dict, (shape,))),
     lambda one, shape: issubclass(type(one), shape),
 ])  # fmt: skip
-def test_what_is_registered_with_an_abstract_class_departs_if_the_step_asks_about_it(ask: Any) -> None:
+def test_what_is_registered_with_an_abstract_class_fails_a_guard_if_the_step_asks_about_it(ask: Any) -> None:
     shape, one = abstract(), type("Square", (), {})()
     step = lambda: w * 2 if ask(one, shape) else w * 3  # noqa: E731
-    assert departure(step, lambda: abstract().register(type(one))) is None
-    assert departure(step, lambda: shape.register(int)) is None
-    assert departure(step, lambda: shape.register(type(one))) is not None
+    assert failed_guard(step, lambda: abstract().register(type(one))) is None
+    assert failed_guard(step, lambda: shape.register(int)) is None
+    assert failed_guard(step, lambda: shape.register(type(one))) is not None
 
 
 def test_so_it_does_of_a_union_from_outside() -> None:
     shape, one = abstract(), type("Square", (), {})()
     either = dict | shape
     step = lambda: w * 2 if isinstance(one, either) else w * 3  # noqa: E731
-    assert departure(step, lambda: abstract().register(type(one))) is None
-    assert departure(step, lambda: shape.register(type(one))) is not None
+    assert failed_guard(step, lambda: abstract().register(type(one))) is None
+    assert failed_guard(step, lambda: shape.register(type(one))) is not None
 
 
 def test_a_protocol_of_attributes_is_asked_about_in_a_step() -> None:

@@ -18,7 +18,7 @@ from tests.compilation.watch.programs import (
     reads_of_containers,
     reads_of_names,
 )
-from tests.compilation.watch.seen import departure, refusals
+from tests.compilation.watch.seen import failed_guard, refusals
 
 WITHOUT_A_LINE = {"generator_step", "bytes_as_an_argument"}
 
@@ -51,7 +51,7 @@ def test_an_effect_is_refused_with_its_line(name):
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_read_is_guarded(name, monkeypatch):
     make = READS[name]
-    assert departure(*make(*[monkeypatch] * make.__code__.co_argcount)) is not None
+    assert failed_guard(*make(*[monkeypatch] * make.__code__.co_argcount)) is not None
     while reads_by_calls.REMOVE:
         reads_by_calls.REMOVE.pop().clear()
         reads_by_calls.REMOVE.pop().remove()

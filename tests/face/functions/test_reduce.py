@@ -19,7 +19,7 @@ SEVERAL: list[tuple[tuple[int, ...], Any]] = [
 ]  # fmt: skip
 
 
-def apart(shape: tuple[int, ...]) -> Any:
+def well_separated(shape: tuple[int, ...]) -> Any:
     """Entries well apart from each other, and from 0."""
     n = int(np.prod(shape))
     return (np.random.permutation(n) * 0.37 - n * 0.16 + 0.05).reshape(shape)
@@ -36,7 +36,7 @@ def dims(name: str, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "amax", "amin", "all", "any", "max", "min", "var", "std"])
 def test_one_dim_or_all(same: Any, name: str, shape: tuple[int, ...], dim: Any, keepdim: bool) -> None:
     order = 1 if name in ("var", "std") and int(np.prod(shape)) == 1 else 2  # NaN, or None
-    same(dims(name, shape, dim, keepdim), apart(shape), names=name not in ("all", "any"), order=order)
+    same(dims(name, shape, dim, keepdim), well_separated(shape), names=name not in ("all", "any"), order=order)
 
 
 @pytest.mark.parametrize("keepdim", [False, True])
@@ -45,7 +45,7 @@ def test_one_dim_or_all(same: Any, name: str, shape: tuple[int, ...], dim: Any, 
 def test_several_dims(same: Any, name: str, shape: tuple[int, ...], dim: Any, keepdim: bool) -> None:
     if dim == () and name in ("var", "std", "logsumexp"):
         return  # PyTorch's derivatives are infinite, or an error
-    same(dims(name, shape, dim, keepdim), apart(shape))
+    same(dims(name, shape, dim, keepdim), well_separated(shape))
 
 
 @pytest.mark.parametrize("dim", [0, -1, 1], ids=str)
@@ -96,7 +96,7 @@ def test_any_shape_and_dims(same: Any, data: Any, name: str, keepdim: bool) -> N
     n = len(shape)
     dim = tuple(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True)))
     dim = tuple(d - n if data.draw(st.booleans()) else d for d in dim)
-    same(dims(name, shape, dim, keepdim), apart(shape))
+    same(dims(name, shape, dim, keepdim), well_separated(shape))
 
 
 class TestProd:
@@ -153,7 +153,7 @@ class TestLogsumexp:
 class TestNorm:
     @pytest.mark.parametrize("p", [0, 1, 2, 3, 0.5, 2.5, INF, -INF, "fro"])
     def test_orders(self, same: Any, p: Any) -> None:
-        x = apart((3, 4))
+        x = well_separated((3, 4))
         same(lambda t, x: t.norm(x, p), x)
         same(lambda t, x: t.norm(x, p, dim=1), x)
         same(lambda t, x: x.norm(p, dim=(0, 1), keepdim=True), x)
@@ -168,7 +168,7 @@ class TestSoftmax:
     @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
     def test_dims(self, same: Any, name: str) -> None:
         for shape, dim in [((3, 4), 1), ((3, 4), 0), ((2, 3, 4), -2), ((5,), 0)]:
-            same(lambda t, x, dim=dim: getattr(t, name)(x, dim), apart(shape))
+            same(lambda t, x, dim=dim: getattr(t, name)(x, dim), well_separated(shape))
         same(lambda t, x: getattr(t, name)(x, 0), np.zeros((0, 2)))
         same(lambda t, x: getattr(t, name)(x, dim=0, dtype=t.float64), np.array([1.0, 2.0], np.float32), names=False)
 
@@ -241,7 +241,7 @@ def test_without_nan(same: Any) -> None:
 
 
 def test_nuclear_norm(same: Any) -> None:
-    x = apart((2, 3, 3))
+    x = well_separated((2, 3, 3))
     same(lambda t, x: [t.norm(x[0], "nuc"), t.norm(x, "nuc", (2, 0), True)], x, order=1, names=False)
     same(lambda t, x: t.norm(x, "max"), x)
 

@@ -8,7 +8,7 @@ import pytest
 NAN = float("nan")
 
 
-def apart(shape: tuple[int, ...]) -> Any:
+def well_separated(shape: tuple[int, ...]) -> Any:
     """Entries well apart from each other, and from 0."""
     n = int(np.prod(shape))
     return (np.random.permutation(n) * 0.37 - n * 0.16 + 0.05).reshape(shape)
@@ -17,7 +17,7 @@ def apart(shape: tuple[int, ...]) -> Any:
 class TestSpread:
     @pytest.mark.parametrize("name", ["var", "std"])
     def test_corrections(self, same: Any, name: str) -> None:
-        x = apart((3, 4))
+        x = well_separated((3, 4))
         for kwargs in ({"correction": 0}, {"correction": 2}, {"unbiased": False}, {"unbiased": True}):
             same(lambda t, x, kwargs=kwargs: getattr(t, name)(x, **({"dim": 1} | kwargs)), x)
         same(lambda t, x: [getattr(t, name)(x, False), getattr(x, name)(correction=0), getattr(x, name)(0, False)], x)
@@ -46,7 +46,7 @@ class TestQuantile:
                      order=1, names=False)  # fmt: skip
 
     def test_several_levels_and_their_gradient(self, same: Any) -> None:
-        x, q = apart((3, 4)), np.array([0.13, 0.5, 0.9])
+        x, q = well_separated((3, 4)), np.array([0.13, 0.5, 0.9])
         same(lambda t, x, q: [t.quantile(x, q, 1), t.quantile(x, q, keepdim=True)], x, q, names=False)
 
     def test_what_is_refused(self, same: Any) -> None:
@@ -60,7 +60,7 @@ class TestQuantile:
 
 class TestCovariance:
     def test_weights(self, same: Any) -> None:
-        x, f, a = apart((3, 5)), np.array([1, 2, 0, 1, 3]), np.array([0.5, 1.0, 2.0, 0.1, 0.4])
+        x, f, a = well_separated((3, 5)), np.array([1, 2, 0, 1, 3]), np.array([0.5, 1.0, 2.0, 0.1, 0.4])
         same(lambda t, x, f, a: t.cov(x, fweights=f, aweights=a), x, f, a, names=False)
         same(lambda t, x, f, a: [t.cov(x, correction=0), t.cov(x[0]), t.corrcoef(x), x[0].corrcoef()], x, f, a,
              names=False)  # fmt: skip

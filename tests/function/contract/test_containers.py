@@ -14,11 +14,11 @@ from gradwright.function.contract.containers import (
     TENSOR,
     answers,
     arrays,
+    flatten,
     holds_tensors,
     paths,
-    put_together,
     shaped,
-    take_apart,
+    unflatten,
 )
 
 
@@ -63,22 +63,22 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("value", "names"), VALUES)
-def test_what_is_taken_apart_can_be_put_together(value, names):
+def test_what_is_flattened_can_be_made_again(value, names):
     leaves: list[Any] = []
-    rest = take_apart(value, leaves)
+    rest = flatten(value, leaves)
     assert list(paths(rest, "v")) == names
     assert len(leaves) == len(names)
-    again = put_together(rest, iter(leaves))
+    again = unflatten(rest, iter(leaves))
     assert type(again) is type(value)
     assert repr(again) == repr(value)
     second: list[Any] = []
-    take_apart(again, second)
+    flatten(again, second)
     assert all(x is y for x, y in zip(leaves, second, strict=True))
 
 
 @pytest.mark.parametrize(("value", "names"), VALUES)
 def test_a_tree_holds_no_tensor(value, names):
-    rest = take_apart(value, [])
+    rest = flatten(value, [])
     if rest is not TENSOR:
         assert not holds_tensors(rest.like)
 
@@ -86,7 +86,7 @@ def test_a_tree_holds_no_tensor(value, names):
 @pytest.mark.parametrize("value", [[], {}, (), [1, [2]], {"x": None}, State(1), Pair(1), "text", range(3), State, None])
 def test_what_has_no_tensor_remains_itself(value):
     leaves: list[Any] = []
-    assert take_apart(value, leaves) is value
+    assert flatten(value, leaves) is value
     assert not leaves
     assert not holds_tensors(value)
 
@@ -99,11 +99,11 @@ def test_dictionaries_keep_their_class_and_order():
     ordered = OrderedDict(z=a, y=b)
     counting = defaultdict(list, {"x": a})
     for value in (ordered, counting):
-        again = put_together(rest := take_apart(value, []), iter([b, c]))
+        again = unflatten(rest := flatten(value, []), iter([b, c]))
         assert type(again) is type(value)
         assert list(again) == list(value)
         assert rest.like is not value
-    assert put_together(take_apart(counting, []), iter([b])).default_factory is list
+    assert unflatten(flatten(counting, []), iter([b])).default_factory is list
     assert counting["x"] is a
 
 
@@ -111,22 +111,22 @@ def test_a_container_in_itself_ends():
     loop: list[Any] = [a]
     loop.append(loop)
     leaves: list[Any] = []
-    rest = take_apart(loop, leaves)
+    rest = flatten(loop, leaves)
     assert leaves == [a]
-    assert put_together(rest, iter([b]))[1] is loop
+    assert unflatten(rest, iter([b]))[1] is loop
     empty: list[Any] = []
     empty.append(empty)
     assert not holds_tensors(empty)
-    assert take_apart(empty, []) is empty
+    assert flatten(empty, []) is empty
 
 
 def test_shaped_puts_another_value_where_no_tensor_is():
-    rest = take_apart({"x": [a, 1], "n": 2, "s": State(b)}, [])
+    rest = flatten({"x": [a, 1], "n": 2, "s": State(b)}, [])
     found = shaped(rest, iter([True, False]), None)
     assert found == {"x": [True, None], "n": None, "s": State(False, name=None, rest=None)}
 
 
-REST = take_apart({"w": [a, b], "s": State(c), "p": Pair(a), "n": 1}, [])
+REST = flatten({"w": [a, b], "s": State(c), "p": Pair(a), "n": 1}, [])
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_another_shape_is_an_error_that_names_the_place(answer, message):
 
 
 def test_a_container_of_nothing_answers_for_what_is_no_tensor():
-    rest = take_apart([a, [1, 2]], [])
+    rest = flatten([a, [1, 2]], [])
     assert list(answers(rest, [5, [None, None]], "v")) == [5]
 
 

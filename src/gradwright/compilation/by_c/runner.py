@@ -21,9 +21,9 @@ from gradwright.compilation.by_c.places import shown
 from gradwright.compilation.by_c.products import find_blas
 from gradwright.compilation.by_c.source import source
 from gradwright.compilation.by_c.steps import Steps, recompute
-from gradwright.compilation.node import CHECK, CONSTANT, HOST, Departed, Node, Program, Runner, compute, same
+from gradwright.compilation.node import CHECK, CONSTANT, HOST, GuardFailed, Node, Program, Runner, compute, same
 from gradwright.compilation.passes import simplified
-from gradwright.compilation.spans import Apart
+from gradwright.compilation.spans import Disjoint
 
 _FEW = 1 << 15
 """Programs with fewer entries keep Python's lock while they run."""
@@ -101,7 +101,7 @@ class C(Runner):
             if not arrays[at].flags.writeable:
                 raise ValueError(f"input {at} of the program is written, but its array is read-only")
         aside = any(not _lies_well(arrays[i]) for i in written)
-        aside = aside or (bool(written) and not Apart(range(len(arrays)), written).of_all(arrays))
+        aside = aside or (bool(written) and not Disjoint(range(len(arrays)), written).of_all(arrays))
         strides = [_strides(a, node) for a, node in zip(arrays, program.inputs, strict=True)]
         key = (*strides, aside)
         if key not in self._forms and len(self._forms) >= _FORMS:
@@ -313,17 +313,17 @@ class _Form:
                 self._check(self.steps.steps[k].nodes[0])
 
     def _check(self, node: Node) -> None:
-        """Raise Departed unless a value is what is expected, of which C has found other bits.
+        """Raise `GuardFailed` unless a value is what is expected, of which C has found other bits.
 
         An index out of range is NumPy's to tell.
         """
         if node.op != CHECK:
             self._call(node)
-            raise Departed(node, None)
+            raise GuardFailed(node, None)
         x, expected = node.args
         found = self._value(x) if x.shape is not None else self._values[self.lowered.places[x].root]
         if not same(found, expected):
-            raise Departed(node, found)
+            raise GuardFailed(node, found)
 
     def _run_timed(self) -> None:
         for k, (step, record) in enumerate(zip(self.steps.steps, self.source.records, strict=True)):
@@ -364,7 +364,7 @@ class _Form:
             return
         array = np.asarray(found)
         if array.shape != node.shape or array.dtype != node.dtype:
-            raise Departed(node, found)
+            raise GuardFailed(node, found)
         if node.op == HOST or array.base is not None or any(array is a for a in args):
             array = np.array(array)
         slot = self._slots.get(node)
@@ -377,7 +377,7 @@ class _Form:
 
 def _note(error: BaseException | None, node: Node) -> None:
     """Name the user's line in an error that is on its way."""
-    if error is not None and not isinstance(error, Departed):
+    if error is not None and not isinstance(error, GuardFailed):
         what = f"{node.name} ({node.op})" if node.name else node.op
         error.add_note(f"in {what} of a compiled program, {node.line or 'of no line of yours'}")
 

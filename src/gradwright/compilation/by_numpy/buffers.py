@@ -52,13 +52,13 @@ class Buffers:
     """
 
     def __init__(
-        self, program: Program, layout: Layout, order: list[Step], apart: set[Node], inside: set[Node]
+        self, program: Program, layout: Layout, order: list[Step], elsewhere: set[Node], inside: set[Node]
     ) -> None:
         """Lay memory out.
 
         Args:
             program, layout, order: what it is for.
-            apart: the nodes that are computed into other memory than these buffers.
+            elsewhere: the nodes that are computed into other memory than these buffers.
             inside: those that only the loop they are in needs.
         """
         self.arrays: dict[Node, Any] = {}
@@ -75,7 +75,7 @@ class Buffers:
                 self.last[owner] = len(order)
         ending: dict[int, list[Node]] = {}
         for k, step in enumerate(order):
-            kept = [n for n in step.nodes if layout.way[n] in OWN and n not in apart and n not in inside]
+            kept = [n for n in step.nodes if layout.way[n] in OWN and n not in elsewhere and n not in inside]
             for node in kept:
                 block = self._over(node, k, step)
                 if block is None:

@@ -39,7 +39,7 @@ from gradwright.compilation.node import (
     INPUT,
     PICK,
     VARIABLE,
-    Departed,
+    GuardFailed,
     Node,
     Program,
     compute,
@@ -60,15 +60,15 @@ _PLAIN = (bool, int, str, type(None), type(...))
 
 
 def check(node: Node, value: Any) -> None:
-    """Raise `Departed` unless a value is what it was."""
+    """Raise `GuardFailed` unless a value is what it was."""
     if not same(value, node.args[1]):
-        raise Departed(node, value)
+        raise GuardFailed(node, value)
 
 
 def shaped(node: Node, value: Any) -> Any:
     """The value of a node, if it has the shape and dtype that it had."""
     if getattr(value, "shape", None) != node.shape or value.dtype != node.dtype:
-        raise Departed(node, value)
+        raise GuardFailed(node, value)
     return value
 
 
@@ -99,8 +99,8 @@ class Text:
         self._ones: dict[Any, Any] = {}
         self._masks: dict[int, Any] = {}
         self._arrays: set[Node] = set()
-        self._apart = {*self.targets, *escaping(program, layout)}
-        self.buffers = Buffers(program, layout, self.order, self._apart, inside(program, layout, self.order))
+        self._elsewhere = {*self.targets, *escaping(program, layout)}
+        self.buffers = Buffers(program, layout, self.order, self._elsewhere, inside(program, layout, self.order))
         given = ", ".join(f"x{n.number}" for n in program.inputs)
         self.line(f"{given}{',' * (len(program.inputs) == 1)} = arrays" if given else "")
         self.records: list[dict[str, Any]] = []
@@ -158,7 +158,7 @@ class Text:
         if (own or through) and not owners & taken and self._kept_order(node):
             owner = next(iter(owners))
             whole = node.shape and prod(node.shape) == prod(owner.shape)
-            if owner in self._apart - self.targets.keys() and (own or whole):
+            if owner in self._elsewhere - self.targets.keys() and (own or whole):
                 taken.add(owner)
                 return self.name(node)
         self.line(f"o{k} = array({self.arg(node)}, order='K')")

@@ -263,7 +263,7 @@ def _pass(trace: Trace, made: Sequence[Any], roots: list[int], ends: list[Any]) 
         raise Untraceable("a gradient of its result is None")
     nodes = [trace.notes.noted(np.asarray(g) if isinstance(g, np.generic) else g) for g in grads]
     later, trace.notes.nodes = trace.notes.nodes[mark:], trace.notes.nodes[:mark]
-    return _apart(later, [g.node for g in given], nodes)
+    return _backward_program(later, [g.node for g in given], nodes)
 
 
 def arriving(roots: Sequence[tuple[Any, Any]], ends: Sequence[Any]) -> Any:
@@ -289,7 +289,7 @@ def _below(root: Any, start: int) -> list[Any]:
     return [n for n in found if n._seq < start or type(n) is not AccumulateGrad]
 
 
-def _apart(later: list[Call], given: list[Call], results: list[Call]) -> tuple[list[Any], Program]:
+def _backward_program(later: list[Call], given: list[Call], results: list[Call]) -> tuple[list[Any], Program]:
     """The nodes of a backward pass as a program, and those before it that it takes as its further inputs."""
     own = set(map(id, later))
     saved: dict[int, tuple[Call, Call]] = {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright.base import dtypes
-from gradwright.compilation.node import HOST, PICK, Departed, same, taken
+from gradwright.compilation.node import HOST, PICK, GuardFailed, same, taken
 from gradwright.compilation.node import Node as Call
 from gradwright.compilation.trace.traced import Notes, Traced, Untraceable
 from gradwright.engine.base import TensorBase, ticket, wrap
@@ -67,7 +67,7 @@ class Forward:
         result = _in_mode(PLAIN if self.records else UNRECORDED, self.cls.apply, *tree_unflatten(leaves, self.spec))
         run = Run(given, *tree_flatten(result))
         if self.expected is not None and not _alike(self.expected, run.rest()):
-            raise Departed(self.node, run.rest())
+            raise GuardFailed(self.node, run.rest())
         return run
 
     def __repr__(self) -> str:

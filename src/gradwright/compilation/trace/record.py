@@ -13,7 +13,7 @@ from gradwright.backends.steps import read
 from gradwright.base import dtypes
 from gradwright.base.upward import slots
 from gradwright.compilation.node import Program
-from gradwright.compilation.spans import Apart
+from gradwright.compilation.spans import Disjoint
 from gradwright.compilation.trace.history import Saved, trace_backward
 from gradwright.compilation.trace.trace import Trace
 from gradwright.compilation.trace.traced import Traced, Untraceable
@@ -316,7 +316,7 @@ class _Recorder:
         written = [k for k, unit in enumerate(units) if unit.now() is not unit.start]
         arrays = [unit.array for unit in units]
         numpys = [k for k, array in enumerate(arrays) if isinstance(array, np.ndarray)]
-        if not Apart(numpys, written).of_all(arrays) and any(
+        if not Disjoint(numpys, written).of_all(arrays) and any(
                 np.shares_memory(arrays[k], arrays[j])
                 for k in written if k in numpys for j in numpys if j != k):  # fmt: skip
             raise Untraceable("a tensor is written that shows a part of the memory of another one that is read")

@@ -36,7 +36,7 @@ def _names(text: str) -> frozenset[str]:
 
 OBSERVED, OWN, NUMPY, STANDARD, PURE = "observed", "gradwright's", "NumPy's", "the standard library's", "pure"
 _NN = HOME + "nn" + os.sep
-_APART = tuple(_NN + name for name in (
+_EXCEPT = tuple(_NN + name for name in (
     "functional", "registry.py", "hooks.py", "faults.py", "init.py", "state.py", "stateless.py", "convert.py",
     "lazy.py", "parameter.py", "ties.py", "per_sample.py", *(f"utils{os.sep}{name}.py" for name in (
         "clip_grad", "convert_parameters", "finite", "rnn", "skip")),
@@ -63,7 +63,7 @@ def _whose(name: str) -> str:
     if name == copy.__file__:  # which `is_own` counts as ours
         return STANDARD
     if is_own(name):
-        return OBSERVED if name.startswith(_NN) and not name.startswith(_APART) else OWN
+        return OBSERVED if name.startswith(_NN) and not name.startswith(_EXCEPT) else OWN
     if name.startswith(_NUMPY) or any(part in name for part in _JAX):
         return NUMPY
     if any(part in name for part in _PURE):

@@ -1,6 +1,6 @@
 """Containers with tensors in them: lists, tuples, named tuples, dictionaries and dataclasses, to any depth.
 
-`take_apart` makes of a value its tensors and a `Tree`, what remains of it; `put_together` makes it again, of other
+`flatten` makes of a value its tensors and a `Tree`, what remains of it; `unflatten` makes it again, of other
 tensors or of anything else. A value without tensors remains what it is, a container too.
 """
 
@@ -63,7 +63,7 @@ def _holds(value: Any, above: tuple[int, ...]) -> bool:
     return any(v.__class__ not in TENSORLESS and _holds(v, above) for v in _values(value, keys))
 
 
-def take_apart(value: Any, leaves: list[Any], above: tuple[int, ...] = ()) -> Any:
+def flatten(value: Any, leaves: list[Any], above: tuple[int, ...] = ()) -> Any:
     """What remains of a value once its tensors, in order, have been appended to ``leaves``.
 
     A tensor leaves `TENSOR`, a container of tensors a `Tree`, anything else itself.
@@ -78,21 +78,21 @@ def take_apart(value: Any, leaves: list[Any], above: tuple[int, ...] = ()) -> An
         return value
     n = len(leaves)
     above = (*above, id(value))
-    parts = [v if v.__class__ in TENSORLESS else take_apart(v, leaves, above) for v in _values(value, keys)]
+    parts = [v if v.__class__ in TENSORLESS else flatten(v, leaves, above) for v in _values(value, keys)]
     return value if len(leaves) == n else Tree(value, keys, parts)
 
 
-def put_together(rest: Any, leaves: Iterator[Any]) -> Any:
+def unflatten(rest: Any, leaves: Iterator[Any]) -> Any:
     """A value again, with the next of ``leaves`` in the place of each tensor."""
     if rest is TENSOR:
         return next(leaves)
     if type(rest) is not Tree:
         return rest
-    return filled(rest.like, rest.keys, [put_together(p, leaves) for p in rest.parts])
+    return filled(rest.like, rest.keys, [unflatten(p, leaves) for p in rest.parts])
 
 
 def shaped(rest: Any, leaves: Iterator[Any], other: Any) -> Any:
-    """As `put_together`, but with ``other`` in the place of all that is no tensor."""
+    """As `unflatten`, but with ``other`` in the place of all that is no tensor."""
     if rest is TENSOR:
         return next(leaves)
     if type(rest) is not Tree:

@@ -4,7 +4,7 @@
 other leaves. Dictionaries keep their order. The trees are PyTorch's (``torch.utils._pytree``), where a dataclass is a
 leaf until it is registered; transforms of functions say ``open_dataclasses``, and then it is a node without more ado.
 
-A Function's arguments are taken apart elsewhere (`gradwright.function.contract.containers`): there tensors alone are
+A Function's arguments are flattened elsewhere (`gradwright.function.contract.containers`): there tensors alone are
 leaves, all else remains in place, and a value without tensors, as nearly every argument is, is not looked into twice.
 """
 

@@ -31,7 +31,7 @@ from gradwright.engine.strict import warn
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import View, is_of_leaf, is_severed, refresh
 from gradwright.engine.watch import leaving, parted
-from gradwright.function.contract.containers import take_apart
+from gradwright.function.contract.containers import flatten
 from gradwright.function.watched.compared_only import decides
 
 
@@ -300,7 +300,7 @@ def made_of(data: Any, out: Any, how: str) -> Any:
     guard = _guard()
     if guard is not None and of(out.array.dtype).category >= FLOAT:
         found: list[Any] = []
-        take_apart(data, found)
+        flatten(data, found)
         for t in found:
             if t._view is not None:
                 refresh(t)

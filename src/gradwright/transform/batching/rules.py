@@ -132,7 +132,7 @@ def by_formula(call: Call) -> Any:
     out = call.op.forward(backends.namespace(xs[0]), *xs, **call.static)
     found = []
     for o in out if call.op.several else [out]:
-        tensor, batch = call.level.apart(o)
+        tensor, batch = call.level.unpack(o)
         found.append(first(tensor, batch, call.size))
     return found if call.op.several else found[0]
 

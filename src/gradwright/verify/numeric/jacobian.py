@@ -22,7 +22,7 @@ from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.function.contract.containers import paths, put_together, take_apart
+from gradwright.function.contract.containers import flatten, paths, unflatten
 from gradwright.transform.arguments import settled
 
 Matrix = np.ndarray[Any, Any]
@@ -108,7 +108,7 @@ def tensors(value: Any) -> Sequence[Any]:
     if type(value) is tuple and all(isinstance(v, TensorBase) for v in value):
         return value
     leaves: list[Any] = []
-    take_apart(value, leaves)
+    flatten(value, leaves)
     return leaves
 
 
@@ -122,14 +122,14 @@ def leaf(array: Any) -> Any:
 def exchanged(value: Any, change: Callable[[Any], Any]) -> Any:
     """Nested containers with ``change(t)`` in the place of every tensor."""
     leaves: list[Any] = []
-    rest = take_apart(value, leaves)
-    return put_together(rest, iter([change(t) for t in leaves]))
+    rest = flatten(value, leaves)
+    return unflatten(rest, iter([change(t) for t in leaves]))
 
 
 def named(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """The same with names, given that of the whole: ``pair[0]``."""
     leaves: list[Any] = []
-    rest = take_apart(value, leaves)
+    rest = flatten(value, leaves)
     yield from zip(paths(rest, name), leaves, strict=True)
 
 
