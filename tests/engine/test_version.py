@@ -1,6 +1,7 @@
 """Versions: writes are counted, and those through arrays that were handed out are noticed when it matters."""
 
 import threading
+from itertools import product
 
 import numpy as np
 import pytest
@@ -383,14 +384,70 @@ def test_parts_that_share_an_end_are_watched_as_one(part):
 # ---- what is not taken for written, and the same when it is written ---------------------------------------
 
 
-def counting(buffer):
-    """The result of a checkpoint that counts in a buffer. Its backward runs it again, and puts back what there was."""
+def running(write, again=True):
+    """A function that saves a buffer, writes it, and saves it again, or what it has made of it."""
+
+    def of(buffer):
+        def f(x):
+            y = x * buffer
+            write(buffer)
+            return y * buffer if again else (y + buffer).exp()
+
+        return f
+
+    return of
+
+
+def written_first(buffer):
     def f(x):
         buffer.add_(1)
         return x * buffer  # what is saved within looks at the memory while it is another's
 
+    return f
+
+
+def not_saved(buffer):
+    def f(x):
+        buffer.add_(1)
+        return (x + buffer).exp()
+
+    return f
+
+
+def behind_its_end(buffer):
+    def f(x):
+        y = x * buffer  # the last that is saved: a further run ends here
+        buffer.add_(1)
+        return y
+
+    return f
+
+
+def data_alone(buffer):
+    def f(x):
+        buffer.data.add_(1)
+        return x.exp()
+
+    return f
+
+
+CHECKPOINTED = {
+    "written first": written_first,
+    "not saved": not_saved,
+    "behind its end": behind_its_end,
+    "data alone": data_alone,
+    "saved and written": running(lambda buffer: buffer.mul_(2)),
+    "saved, written, not saved": running(lambda buffer: buffer.mul_(2), again=False),
+    "a part": running(lambda buffer: buffer[1:].add_(1)),
+    "copied": running(lambda buffer: buffer.copy_(buffer.detach() * 0.5)),
+    "through data": running(lambda buffer: buffer.data.add_(1), again=False),
+}
+
+
+def counting(buffer, function=written_first, **how):
+    """The result of a checkpoint that writes a buffer. Its backward runs it again, and puts back what there was."""
     x = gradwright.ones(3, requires_grad=True)
-    return gradwright.utils.checkpoint.checkpoint(f, x, use_reentrant=False).sum()
+    return gradwright.utils.checkpoint.checkpoint(function(buffer), x, **{"use_reentrant": False, **how}).sum()
 
 
 def rewound(buffer):
@@ -432,27 +489,53 @@ THROUGH = {
 
 @pytest.mark.parametrize("how", ["handed out", "brought"])
 @pytest.mark.parametrize("before", BEFORE)
-@pytest.mark.parametrize("rerun", [False, True])
+@pytest.mark.parametrize("rerun", [0, 1, 2])
 @pytest.mark.parametrize("after", [*HARMLESS, *THROUGH])
 def test_what_is_harmless_is_not_taken_for_written_and_a_write_is(how, before, after, rerun):
-    array = np.arange(1.0, 4.0, dtype=np.float32)
-    buffer = gradwright.from_numpy(array) if how == "brought" else gradwright.tensor(array)
-    array = buffer.numpy()
-    BEFORE[before](buffer)
-    counted = counting(buffer)
-    kept = array.copy()
+    for function, also in product(CHECKPOINTED.values(), [{}, {"early_stop": False}, {"use_reentrant": True}]):
+        array = np.arange(1.0, 4.0, dtype=np.float32)
+        buffer = gradwright.from_numpy(array) if how == "brought" else gradwright.tensor(array)
+        array = buffer.numpy()
+        BEFORE[before](buffer)
+        counted = counting(buffer, function, **also)
+        kept = array.copy()
+        x = gradwright.ones(3, requires_grad=True)
+        out = (x * buffer).sum()
+        for _ in range(rerun):
+            counted.backward(retain_graph=True)
+        if after in HARMLESS:
+            HARMLESS[after](buffer)
+            out.backward()
+            assert x.grad.tolist() == kept.tolist()
+            continue
+        THROUGH[after](buffer, array)
+        with pytest.raises(RuntimeError, match=r"modified|written|changed"):
+            out.backward()
+
+
+def test_a_write_through_an_array_that_a_further_run_has_handed_out():
+    buffer, arrays = gradwright.ones(3), []
+
+    def handing_out(buffer):
+        def f(x):
+            buffer.add_(1)
+            arrays[:] = [buffer.numpy()]
+            return x * buffer
+
+        return f
+
+    counted = counting(buffer, handing_out)
+    arrays.clear()
     x = gradwright.ones(3, requires_grad=True)
     out = (x * buffer).sum()
-    if rerun:
-        counted.backward()
-    if after in HARMLESS:
-        HARMLESS[after](buffer)
-        out.backward()
-        assert x.grad.tolist() == kept.tolist()
-        return
-    THROUGH[after](buffer, array)
-    with pytest.raises(RuntimeError, match=r"modified|written|changed"):
-        out.backward()
+    counted.backward(retain_graph=True)
+    out.backward(retain_graph=True)
+    assert x.grad.tolist() == [2, 2, 2]
+    arrays[0][0] = 50.0
+    for _ in range(2):
+        counted.backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match=r"the array was handed out at .*arrays\[:\] = \[buffer.numpy"):
+            out.backward(retain_graph=True)
 
 
 THROUGH_DATA = {

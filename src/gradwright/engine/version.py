@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import weakref
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,23 @@ def noted(version: int) -> int:
     return version if isinstance(version, Untracked) else +version
 
 
-def rewind(counter: list[Any], version: int) -> None:
-    """Let memory be at ``version`` again: it has been written, and then been filled with what it held."""
-    counter[0] = version
-    for exported in version.exports if isinstance(version, ExportedVersion) else ():
-        exported.seen = _fingerprint(exported.array)
+@contextmanager
+def rewound(counters: Iterable[list[Any]]) -> Iterator[None]:
+    """For a block that writes memory and lets it hold at the end what it held: versions are what they were, too."""
+    every = {id(one): one for counter in counters for one in (counter, getattr(counter[0], "source", counter))}
+    before = [(one, one[0], +one[0] if isinstance(one[0], ExportedVersion) else one[0]) for one in every.values()]
+    try:
+        yield
+    finally:
+        for counter, old, version in before:
+            exports = dict.fromkeys([*getattr(old, "exports", ()), *getattr(counter[0], "exports", ())])
+            counter[0] = version
+            if still := [exported for exported in exports if exported.is_open()]:
+                writes, asides = getattr(version, "writes", 0), getattr(version, "asides", 0)
+                counter[0] = ExportedVersion.of(int(version), still, writes, asides)
+                counter[0].place = getattr(old, "place", None)
+                for exported in still:
+                    exported.seen = _fingerprint(exported.array)
 
 
 class Untracked(int):

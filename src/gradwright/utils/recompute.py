@@ -37,7 +37,7 @@ from gradwright.engine.nodes_of_ops import pack, unpack
 from gradwright.engine.saved_hooks import Entry, Packing
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.strict import warn
-from gradwright.engine.version import noted, rewind, written_at
+from gradwright.engine.version import noted, rewound, written_at
 from gradwright.engine.watch import Watch, recorded
 from gradwright.function.contract.reached import TENSORLESS, Spot, is_users, joined, names_in, spots, within, written_in
 from gradwright.function.watched.random_sources import streams
@@ -137,12 +137,10 @@ class Surroundings(Watch):
         places = [(spot, spot.get() if _has_history(value) else value) for spot, value in self.rebound]
         memory = [(held, values) for ref, values in self.written.values() if (held := ref()) is not None]
         nodes = [(t, node) for ref, node in self.nodes.values() if (t := ref()) is not None]
-        try:
-            with as_it_was(self.random, places, memory, nodes), again:
-                yield
-        finally:
-            for counter, version in again.counters.values():
-                rewind(counter, version)
+        counters = [counter for counter, _ in self.moved.values()]
+        counters += [counter for counter, ref, *_ in self.read.values() if id(ref()) in self.written]
+        with rewound(counters), as_it_was(self.random, places, memory, nodes), again:
+            yield
 
     def aside(self, entry: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a node has saved in a further run, or a copy, where its memory is about to hold something else."""
@@ -162,12 +160,11 @@ class Surroundings(Watch):
 
 
 class Again(Watch):
-    """Sees that a further run reads what the first one read; notes which counters it moves."""
+    """Sees that a further run reads what the first one read."""
 
     def __init__(self, first: Surroundings, args: Sequence[Any], told: Callable[[str], Exception]) -> None:
         self.first, self.told, self.start = first, told, ticket()
         self.known = {id(t._node) for t in args}
-        self.counters: dict[int, tuple[list[Any], int]] = {}
         self.others: dict[int, str] = {}
         for spot, before in first.found:
             value = spot.get()
@@ -212,10 +209,6 @@ class Again(Watch):
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         self.used([t for t in inputs if isinstance(t, TensorBase)])
         return call()
-
-    def writing(self, t: Any) -> None:
-        if id(t._counter) in self.first.moved:
-            self.counters.setdefault(id(t._counter), (t._counter, t._counter[0]))
 
 
 class Aside(Packing):
