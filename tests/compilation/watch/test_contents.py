@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import dataclasses
 import enum
 import math
@@ -49,6 +50,11 @@ class Slots:
 @dataclasses.dataclass
 class Record:
     k: Any = 1.0
+
+
+class Own(dict[str, Any]):
+    def __getitem__(self, key: str) -> Any:
+        return dict.__getitem__(self, key)
 
 
 class Scaled(gw.nn.Module):
@@ -155,6 +161,10 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], 
     "op declared anew": (squared, lambda o: gw.autograd.grad(o[0](o[1]).sum(), o[1])[0], lambda o: o[0].vjp(x=lambda xp, g, x, out: g * 2 * x)),
     "attribute of a parameter": (lambda: gw.ones(1, requires_grad=True), lambda o: getattr(o, "k", 1.0), put(k=7.0)),
     "deterministic": (lambda: gw, lambda o: float(gw.are_deterministic_algorithms_enabled()), lambda o: gw.use_deterministic_algorithms(True)),
+    "way to copy": (lambda: type("P", (Plain,), {})(), lambda o: copy.copy(o).k, lambda o: copyreg.pickle(type(o), lambda old: (Plain, (7.0,)))),
+    "read-only": (lambda: np.ones(1), lambda o: 1.0 + o.flags.writeable, lambda o: o.setflags(write=False)),
+    "size of a dictionary with its own way": (lambda: Own(a=1.0), lambda o: float(len(o)), lambda o: o.update(b=2.0)),
+    "pattern of such a dictionary": (lambda: Own(a=Record()), matched, lambda o: o.update(a=Record(7.0))),
     "strides": (lambda: gw.ones(2), lambda o: float(o.stride(0)), lambda o: put(data=gw.ones(4)[::2])(o)),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ instruction (``sys.settrace`` with opcode events). What is not known to be harml
 
 from __future__ import annotations
 
+import copyreg
 import gc
 import inspect
 import random
@@ -282,6 +283,8 @@ class _Observer:
         elif kind == STANDARD:
             if module.partition(".")[0] in libraries.MODULES or module in ("importlib._bootstrap", "_frozen_importlib"):
                 parent.unseen = False
+                if module == "copy":
+                    self.effects.read(copyreg.dispatch_table)
                 for value in given if module in libraries.READ_OBJECTS else ():
                     self.effects.read(value, whole=True)
                 for value in given[: code.co_argcount]:
