@@ -31,9 +31,13 @@ class Outcome:
     error: str = ""
     words: str = ""
 
-    def is_like(self, other: Outcome, history: bool = True) -> None:
-        """Fail unless values are close, in like structures and dtypes, with history alike; or the errors are alike."""
+    def is_like(self, other: Outcome, history: bool = True, words: int = 0) -> None:
+        """Fail unless values are close, in like structures and dtypes, with history alike; or the errors are alike.
+
+        They are of one kind, and begin with the same ``words`` letters.
+        """
         assert self.error == other.error, (self, other)
+        assert self.words[:words] == other.words[:words]
         if not self.error:
             _alike(self.value, other.value, "", history)
 
