@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gradwright as gw
+from gradwright import func
+from gradwright.autograd import Function
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.op import table
 from gradwright.transform.tangent import Tangents
+from gradwright.utils._pytree import tree_leaves
 from gradwright.verify.testing.derivatives import leaf
 from gradwright.verify.testing.samples import draw
 
@@ -181,3 +185,77 @@ def test_tangents(op, sample, dtype):
     check_each_input_moves_alone_and_together_they_add_up(call, ts)
     check_differences(call, ts)
     check_modes_agree_on_second_derivatives(call)
+
+
+# ---- what a Function writes in place, where only some of it moved before -----------------------------------------
+
+
+class Times(Function):
+    """x y, in place of x."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x.clone(), y)
+        ctx.save_for_forward(x.clone(), y)
+        ctx.mark_dirty(x)
+        return x.mul_(y)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y, g * x
+
+
+class TimesByJvp(Times):
+    @staticmethod
+    def jvp(ctx, t, u):
+        x, y = ctx.saved_tensors
+        if t is None:
+            return u * x
+        t.mul_(y)
+        return t if u is None else t.add_(u * x)
+
+
+WRITTEN = {
+    "all": lambda t: t,
+    "a part": lambda t: t[1:],
+    "a part of a part": lambda t: t[:, 1:][1:],
+    "transposed": lambda t: t.t(),
+    "an entry": lambda t: t[0, 1],
+    "a row": lambda t: t[1],
+}
+START = {
+    "moving": lambda x: x * 1,
+    "standing": lambda x: gw.ones(2, 3, dtype=gw.float64) * 2,
+    "written before": lambda x: gw.zeros(2, 3, dtype=gw.float64).copy_(x),
+    "a view": lambda x: (x * 1).view(3, 2).t().reshape(2, 3).view(2, 3),
+}
+
+
+@pytest.mark.parametrize("cls", [Times, TimesByJvp])
+@pytest.mark.parametrize("factor", ["moving", "standing"])
+@pytest.mark.parametrize("start", START)
+@pytest.mark.parametrize("part", WRITTEN)
+def test_what_a_function_writes_in_place_moves_as_where_nothing_is_written(cls, factor, start, part):
+    x = gw.arange(1.0, 7.0, dtype=gw.float64).view(2, 3) / 5
+    ones = gw.ones(2, 3, dtype=gw.float64)
+    mask = gw.zeros(2, 3, dtype=gw.float64)
+    WRITTEN[part](mask).fill_(1)
+
+    def by(x):
+        return x.exp() if factor == "moving" else ones.exp()
+
+    def written(x):
+        t = START[start](x)
+        shown = WRITTEN[part](t)
+        assert cls.apply(shown, WRITTEN[part](by(x))) is shown
+        return (t * t).sum(1), shown.sum()
+
+    def told(x):
+        t = START[start](x)
+        t = t * (mask * by(x) + 1 - mask)
+        return (t * t).sum(1), (mask * t).sum()
+
+    found, expected = (tree_leaves(func.jvp(f, (x,), (x.cos(),))) for f in (written, told))
+    for a, b in zip(found, expected, strict=True):
+        assert gw.allclose(a, b, 1e-12, 1e-12)
