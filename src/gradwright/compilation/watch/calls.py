@@ -93,6 +93,8 @@ class Calls:
         if isinstance(callee, _METHODS):
             return self.method(args[0] if args else UNKNOWN, callee.__name__, args[1:], kwargs, callee)
         if isinstance(callee, _BOUND) and not isinstance(callee.__self__, (ModuleType, type(None))):
+            if self.reads.is_outside(callee):
+                self.reads.note_attribute(callee, "__self__", callee.__self__)
             return self.method(callee.__self__, callee.__name__, args, kwargs, callee)
         if isinstance(callee, BuiltinFunctionType):
             return self.builtin(callee, args, kwargs)

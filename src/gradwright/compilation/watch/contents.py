@@ -177,8 +177,8 @@ class Contents:
         if isinstance(one, FunctionType):
             return [] if whose(one.__code__) == OBSERVED else self.function(one)
         if isinstance(one, MethodType):
-            code = getattr(one.__func__, "__code__", None)
-            return [] if code is not None and whose(code) == OBSERVED else [one.__func__, one.__self__]
+            seen = isinstance(one.__func__, FunctionType) and whose(one.__func__.__code__) == OBSERVED
+            return [] if seen else [one.__func__, one.__self__]
         if isinstance(one, type):
             return [] if self.ours else self.of_class(one)
         if isinstance(one, partial):

@@ -110,7 +110,7 @@ _HANDLES: Any = (
     types.MemberDescriptorType, types.UnionType, property, staticmethod, classmethod, re.Pattern, datetime.date,
     datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, np.ufunc, operator.itemgetter,
     operator.attrgetter, operator.methodcaller, type(threading.Lock()), type(threading.RLock()), TensorBase, super,
-    ctypes._CFuncPtr,  # type: ignore[attr-defined]
+    type(np.dot), type(functools.lru_cache(len)), ctypes._CFuncPtr,  # type: ignore[attr-defined]
 )  # fmt: skip
 """Classes whose objects nobody changes, or whose change is seen elsewhere."""
 _OF_STATE = _names("distributions masked nn optim pytorch signal sparse utils")
@@ -124,7 +124,7 @@ _CACHES = {"Transform": _names("_cached_x_y _inv _made _recorded")}
 def is_handle(value: Any, ours: bool) -> bool:
     """Whether nothing is to be read in an object, by gradwright's code or by that of others."""
     kind = type(value)
-    if isinstance(value, _HANDLES) or kind.__module__ == "typing":
+    if isinstance(value, _HANDLES) or kind.__module__ == "typing" or kind.__name__ == "cython_function_or_method":
         return True
     if not ours:
         return False
