@@ -101,3 +101,92 @@ def test_what_is_captured_is_not_handed_out_as_a_batch():
     with pytest.raises(RuntimeError, match="lives on after the function"):
         vmap(captured.add_)(gw.stack([X, X]))
     assert captured.tolist() == [0, 0]
+
+
+def sliced(a, x):
+    a[:1].mul_(0).add_(x[:1])
+
+
+WRITES = {
+    "add_": lambda a, x: a.add_(x),
+    "copy_": lambda a, x: a.copy_(x),
+    "an entry": lambda a, x: a.__setitem__(0, x[0]),
+    "a slice": sliced,
+    "lerp_": lambda a, x: a.lerp_(x, 0.5),
+    "index_add_": lambda a, x: a.index_add_(0, gw.tensor([0, 1]), x),
+    "twice": lambda a, x: a.add_(x).mul_(x),
+    "by a mask": lambda a, x: a.__setitem__(a < 1, x),
+}
+GRADS = {
+    "grad": lambda f: grad(f)(X),
+    "vjp": lambda f: gw.func.vjp(f, X)[1](gw.ones((), dtype=gw.float64))[0],
+    "jacrev": lambda f: jacrev(f)(X),
+    "grad_and_value": lambda f: gw.func.grad_and_value(f)(X)[0],
+    "grad(grad)": lambda f: grad(lambda x: grad(f)(x).sum())(X),
+    "hessian": lambda f: gw.func.hessian(f)(X),
+    "linearize(grad)": lambda f: gw.func.linearize(grad(f), X)[1](ONE),
+}
+
+
+@pytest.mark.parametrize("road", GRADS)
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_captured_and_written_has_no_history_left(name, road):
+    """Its values stay; the derivative is that with a tensor of the function's own."""
+    write = WRITES[name]
+    for returns in (lambda a: (a * a).sum(), lambda a: a.sum(), lambda a: a[0]):
+        captured = gw.zeros(2, dtype=gw.float64)
+        view, own = captured[:], gw.zeros(2, dtype=gw.float64)
+
+        def with_captured(x, captured=captured, returns=returns):
+            write(captured.zero_() if captured.grad_fn is None else captured.detach().zero_(), x)
+            return returns(captured)
+
+        def with_own(x, returns=returns):
+            a = gw.zeros(2, dtype=gw.float64)
+            write(a, x)
+            return returns(a)
+
+        with_own(X)
+        write(own, X)
+        if "(" in road or road == "hessian":
+            GRADS[road](with_captured)
+        else:
+            assert gw.allclose(GRADS[road](with_captured), GRADS[road](with_own))
+        assert captured.grad_fn is view.grad_fn is None
+        assert not captured.requires_grad
+        assert not view.requires_grad
+        assert gw.equal(captured, own)
+
+
+def test_what_is_returned_and_captured_keeps_its_derivative():
+    captured = gw.zeros(2, dtype=gw.float64)
+    for f in (captured.copy_, lambda x: captured.copy_(x) * 1, lambda x: captured.copy_(x)[:]):
+        assert gw.equal(jacrev(f)(X), gw.eye(2, dtype=gw.float64))
+        assert not captured.requires_grad
+
+
+def test_what_is_written_inside_keeps_the_history_that_it_has_outside():
+    def f(x, w):
+        kept = gw.zeros(2, dtype=gw.float64)
+        slope = grad(lambda y: (kept.copy_(y * w) * y).sum())(x)
+        return (slope * kept).sum()  # 2 x w, x w
+
+    w = gw.tensor([2.0, 3.0], dtype=gw.float64)
+    assert gw.allclose(grad(f, 1)(X, w), 4 * X**2 * w)
+    assert gw.allclose(grad(f)(X, w), 4 * X * w**2)
+    weight, buffer = w.clone().requires_grad_(), gw.zeros(2, dtype=gw.float64)
+    grad(lambda x: buffer.copy_(x * weight).sum())(X)
+    buffer.sum().backward()
+    assert gw.equal(weight.grad, X)
+
+
+def test_a_function_that_fails_leaves_no_history_either():
+    captured = gw.zeros(2, dtype=gw.float64)
+
+    def fails(x):
+        captured.add_(x)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        grad(fails)(X)
+    assert not captured.requires_grad

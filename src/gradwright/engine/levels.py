@@ -128,12 +128,6 @@ class Level:
         raise NotImplementedError
 
 
-def at_level(level: Any, f: Callable[..., Any], *args: Any) -> Any:
-    """What ``f`` returns where ``level`` is the innermost one, as it is further outside; else where no level is."""
-    inner = now().level
-    return f(*args) if inner is None or inner is level else inner.outside(at_level, level, f, *args)
-
-
 _NAMES = {"true_divide": "divide", "power": "pow", "absolute": "abs"}
 """The standard's names of NumPy's functions."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -38,6 +39,8 @@ from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump, bump_all
 from gradwright.engine.watch import exchanged, recorded, writing
 from gradwright.ops.index import restride, write_view
+
+taking: ContextVar[Any] = ContextVar("what takes up a history while a function is differentiated", default=None)
 
 
 class View:
@@ -348,6 +351,8 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     mode = now()
     if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
         target, steps = (x, ()) if x._view is None else (x._view.base, x._view.steps)
+        if node is not None and target._node is None and (written := taking.get()) is not None:
+            written += weakref.ref(target), weakref.ref(x)
         if target._node is not None or (node is not None and target is not x):
             if target is not x or node is None:  # then it keeps a history, which carries nothing
                 node = rebased(target, steps, out)

@@ -9,6 +9,7 @@ nothing outside.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ParamSpec
@@ -23,7 +24,7 @@ from gradwright.engine.memory import share
 from gradwright.engine.mode import Mode, inside, now, recording, resumed, switch
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
-from gradwright.engine.view import is_severed, refresh
+from gradwright.engine.view import is_severed, refresh, taking
 from gradwright.function.watched.in_backward import unequal
 from gradwright.ops.shape import alias
 from gradwright.transform.arguments import (
@@ -54,14 +55,34 @@ class Pulled:
         self._inputs = inputs
         own = [self._inner(api, inputs, k) for k in range(len(inputs.leaves))]
         self._own = {x._node: GradientEdge(x._node, 0) for x in own}
-        self.out: Any = settled(inside(_record, _left, func, *inputs.with_leaves(own), **kwargs))
-        for node in self._own:
-            if type(node) is AccumulateGrad:
-                node.end()
+        around = taking.set(written := [])
+        try:
+            self.out: Any = settled(inside(_record, _left, func, *inputs.with_leaves(own), **kwargs))
+        finally:
+            taking.reset(around)
+            for node in self._own:
+                if type(node) is AccumulateGrad:
+                    node.end()
+            if written:
+                self._let_go([t for ref in written if (t := ref()) is not None])
         self.aux: Any = None
         if has_aux:
             self.out, self.aux = with_aux(api, self.out)
         self.follows = _from_outside(self._nodes())
+
+    def _let_go(self, written: Sequence[Any]) -> None:
+        """Let tensors that the function has written to, and that live on, have no history that ends inside."""
+        known = {id(t) for t in written}
+        self.out = mapped(lambda t: share(wrap(t.array, t._node, t._counter), t) if id(t) in known else t,
+                          getattr(self, "out", None))  # fmt: skip
+        around = taking.get()
+        for t in written:
+            if t._node is None:
+                continue
+            if not _from_outside([t._node]):
+                t._node = None
+            elif around is not None:
+                around.append(weakref.ref(t))
 
     def leads(self) -> bool:
         """Whether what it returned, or its derivatives, may have a history from outside, by a level's keeping, too."""

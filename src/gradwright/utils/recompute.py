@@ -29,7 +29,6 @@ from gradwright.base.dtypes import Size, of
 from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.levels import at_level
 from gradwright.engine.memory import content, is_immutable, owner, root, unwritten, whole
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import AccumulateGrad, Node, ticket
@@ -41,7 +40,7 @@ from gradwright.engine.version import noted, rewound, written_at
 from gradwright.engine.watch import Watch, recorded
 from gradwright.function.contract.reached import TENSORLESS, Spot, is_users, joined, names_in, spots, within, written_in
 from gradwright.function.watched.random_sources import streams
-from gradwright.function.watched.rerun import as_it_was
+from gradwright.function.watched.rerun import as_it_was, at_level
 from gradwright.nn.module import Module
 
 _NUMBERS = (bool, int, float, complex, str)

@@ -6,6 +6,7 @@ import math
 import random
 import time
 import types
+import warnings
 from functools import partial
 
 import numpy as np
@@ -14,8 +15,12 @@ import pytest
 import gradwright as gw
 from gradwright.autograd import grad, gradcheck, gradgradcheck
 from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors, saved_tensors_hooks
+from gradwright.errors import GradientWarning
 from gradwright.utils.checkpoint import checkpoint
 from tests.functions import Function, leaf, unnamed
+from tests.utils.test_recompute_in_transforms import ROADS
+
+NOISY = [r for r in ROADS if "different" not in r or r in ("vmap(grad), different", "grad(vmap), different")]
 
 
 @dataclasses.dataclass(slots=True)
@@ -508,3 +513,28 @@ def test_a_number_that_is_made_of_no_tensor_may_be_another():
 
     f = unnamed(forward, lambda ctx, g: g * ctx.e).apply
     assert derivatives(f, leaf(0.5), 2)[1] == pytest.approx([math.exp(0.5)])
+
+
+@pytest.mark.parametrize("keep", ["saved", "an attribute", "an intermediate"])
+@pytest.mark.parametrize("road", NOISY)
+def test_a_forward_that_draws_draws_the_same_again_on_every_road(road, keep):
+    class Noisy(Function):
+        @staticmethod
+        def forward(ctx, x):
+            m = gw.rand_like(x) + 0.5
+            ctx.save_for_backward(*{"saved": (x, m), "an attribute": (x,), "an intermediate": (2 * x * m,)}[keep])
+            ctx.m = m if keep == "an attribute" else None
+            return x * x * m
+
+        @staticmethod
+        def backward(ctx, g):
+            x, *more = ctx.saved_tensors
+            return g * (x if keep == "an intermediate" else 2 * x * (ctx.m if ctx.m is not None else more[0]))
+
+    found = []
+    for f in (Noisy.apply, lambda x: x * x * (gw.rand_like(x) + 0.5)):
+        gw.manual_seed(3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GradientWarning)
+            found.append(ROADS[road](f))
+    assert gw.allclose(*found)

@@ -28,7 +28,7 @@ from gradwright.function.contract.reached import reachable
 from gradwright.function.contract.signature import run_forward
 from gradwright.function.watched import outside_ctx
 from gradwright.function.watched.in_backward import Cut
-from gradwright.function.watched.rerun import as_it_was
+from gradwright.function.watched.rerun import as_it_was, at_level
 
 _TENSOR: Any = object()
 """Where a tensor was among the arguments."""
@@ -42,14 +42,16 @@ class Replay:
         count: how many tensors `save_for_backward` was given; the arguments are saved after them.
         fresh: the numbers of those that forward writes in place, of which copies have been kept.
         random: the state that each source of random numbers had.
+        level: at which forward ran, if it draws random numbers.
         outside: for each intermediate that forward has left outside of ctx, what gives it as long as it lives.
     """
 
-    __slots__ = ("arguments", "count", "fresh", "outside", "random")
+    __slots__ = ("arguments", "count", "fresh", "level", "outside", "random")
 
     def __init__(self, arguments: list[Any], count: int, fresh: frozenset[int], random: dict[Any, bytes],
                  outside: list[Callable[[], Any]]) -> None:  # fmt: skip
         self.arguments, self.count, self.fresh, self.random, self.outside = arguments, count, fresh, random, outside
+        self.level = now().level
 
 
 def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], unknown: Sequence[Any]) -> Replay | None:
@@ -125,11 +127,16 @@ def again(node: Any) -> Any:
     before = now()
     guard.outer = unchanged
     guard.replaying = ctx
-    copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in before.watches)
-    try:
+
+    def run() -> Any:
+        switch(now().but(records=True, listener=guard, stopped=-1))
+        copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in now().watches)
         # forward may write in place as it likes
         with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, as_it_was(replay.random):
-            result = run_forward(cls, ctx, args)
+            return run_forward(cls, ctx, args)
+
+    try:
+        result = at_level(replay.level, run) if replay.random else run()
     finally:
         switch(before)
         if isinstance(error := sys.exc_info()[1], Exception):

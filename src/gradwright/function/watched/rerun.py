@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gradwright.backends.generator import shared
 from gradwright.engine.memory import content, refill
+from gradwright.engine.mode import now
 from gradwright.function.contract.reached import Spot
+
+
+def at_level(level: Any, f: Callable[..., Any], *args: Any) -> Any:
+    """What ``f`` returns where ``level`` is the innermost one, as it is further outside; else where no level is."""
+    inner = now().level
+    return f(*args) if inner is None or inner is level else inner.outside(at_level, level, f, *args)
 
 
 @contextmanager
@@ -24,7 +31,7 @@ def as_it_was(
     each place held, ``memory`` the content of what holds memory, ``nodes`` the history of each tensor.
     """
     sources = () if random is None else {*random, shared}
-    now = (
+    present = (
         {source: source.get_state() for source in sources if source.is_on},
         [(spot, spot.get()) for spot, _ in places],
         [(one, content(one)) for one, _ in memory],
@@ -34,7 +41,7 @@ def as_it_was(
         _put(random or {}, places, memory, nodes)
         yield
     finally:
-        _put(*now)
+        _put(*present)
 
 
 def _put(random: dict[Any, Any], places: Sequence[tuple[Spot, Any]], memory: Sequence[tuple[Any, Any]],
