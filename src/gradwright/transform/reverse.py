@@ -55,7 +55,8 @@ class Pulled:
         self._inputs = inputs
         own = [self._inner(api, inputs, k) for k in range(len(inputs.leaves))]
         self._own = {x._node: GradientEdge(x._node, 0) for x in own}
-        around = taking.set(written := [])
+        written: list[Any] = []
+        around = taking.set(written)
         try:
             self.out: Any = settled(inside(_record, _left, func, *inputs.with_leaves(own), **kwargs))
         finally:
