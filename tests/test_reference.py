@@ -16,7 +16,7 @@ import pytest
 import gradwright as gw
 from gradwright.face.reference import FAMILIES, texts
 
-TEXTS = [name for family in (*FAMILIES, "around", "in_place", "layers") for name in texts(family)]
+TEXTS = [name for family in (*FAMILIES, "pytorch", "in_place", "layers") for name in texts(family)]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -59,7 +59,7 @@ def run(name: str, said: list[str]) -> None:
     doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append)
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "around", "in_place", "layers", "methods", "written"])
+@pytest.mark.parametrize("family", [*FAMILIES, "pytorch", "in_place", "layers", "methods", "written"])
 def test_the_examples_of_texts_run(family: str) -> None:
     failures: list[str] = []
     for name in texts(family):
@@ -76,7 +76,7 @@ def test_the_other_examples_run() -> None:
 
 
 def test_texts_have_short_lines() -> None:
-    for family in (*FAMILIES, "around", "in_place", "layers", "methods", "written"):
+    for family in (*FAMILIES, "pytorch", "in_place", "layers", "methods", "written"):
         assert [line for text in texts(family).values() for line in text.splitlines() if len(line) > 120] == []
 
 

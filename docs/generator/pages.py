@@ -62,7 +62,7 @@ class Reference:
             *_title("Reference"),
             f"All public names: {len(self.described)} functions, classes and values in {len(tops)} modules,",
             f"and {members} members of ``Tensor``. Made from the package when the site is built.", "",
-            *_contents({**dict(sorted(tops.items(), key=lambda top: ("around" in top[0], top[0]))),
+            *_contents({**dict(sorted(tops.items(), key=lambda top: (".pytorch." in top[0], top[0]))),
                         "paths": "Other import paths of names that are described above."}),
         ]  # fmt: skip
         return {page: "\n".join(lines) + "\n" for page, lines in found.items()}
@@ -73,7 +73,7 @@ class Reference:
         described = [name for name in own if self.first[name] is name and name.value is not gradwright.Tensor]
         elsewhere = [name for name in own if self.first[name] is not name and self.first[name].door != door]
         module = importlib.import_module(door)
-        title = f"{door} ({torch_path(door)})" if "around" in door else door
+        title = f"{door} ({torch_path(door)})" if ".pytorch." in door else door
         start = [*_title(title), *self._module(door), *docstrings.rest(inspect.getdoc(module) or ""), ""]
         if len(described) <= LARGE:
             return {door: [*start, *self._table(described), *self._entries(described), *self._pointers(elsewhere)]}

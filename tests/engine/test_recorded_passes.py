@@ -76,7 +76,7 @@ def test_a_pass_that_fails_is_counted_too() -> None:
 
 
 def test_only_the_last_passes_are_kept(monkeypatch: Any) -> None:
-    monkeypatch.setattr(recorded_passes, "KEPT", 5)
+    monkeypatch.setattr(recorded_passes, "REMEMBERED", 5)
     monkeypatch.setattr(recorded_passes, "_passes", [])
     x = gw.tensor([1.0, 2.0], requires_grad=True)
     made = [grad(x.sin(), x) for _ in range(12)]

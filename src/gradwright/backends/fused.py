@@ -55,8 +55,8 @@ class Memory:
         self._real = np.empty(0, self._dtype).real.dtype
         width = self._dtype.itemsize // self._real.itemsize
         self._bounds = list(accumulate((width * a.size for a in arrays), initial=0))
-        self._kept = _SINGLE if wide else self._real
-        self.buffers = {name: np.empty(self._bounds[-1], self._kept) for name in names}
+        self._state_dtype = _SINGLE if wide else self._real
+        self.buffers = {name: np.empty(self._bounds[-1], self._state_dtype) for name in names}
         self._names = tuple(numbers)
         self.numbers = np.empty((len(numbers), len(arrays)), number_dtype)
         self.numbers[:] = np.reshape([*numbers.values()], (-1, 1))
@@ -71,8 +71,8 @@ class Memory:
         numbers, columns = self.numbers, len(self.arrays)
         for k, name in enumerate(self._names):
             yield name, np.ndarray((), numbers.dtype, numbers, (k * columns + i) * numbers.itemsize)
-        start, shape = self._bounds[i] * self._kept.itemsize, self._shapes[i]
-        dtype = self._dtype if self._kept is self._real else self._kept
+        start, shape = self._bounds[i] * self._state_dtype.itemsize, self._shapes[i]
+        dtype = self._dtype if self._state_dtype is self._real else self._state_dtype
         for name, buffer in self.buffers.items():
             yield name, np.ndarray(shape, dtype, buffer, start)
 

@@ -74,7 +74,7 @@ _MANY = 100
 """So many guards take time to look at, which eager calls are spared where the program is not run."""
 _VALUE = re.compile(r"value [^)]*")
 _tracing = Lock()
-_KEPT = 64
+_SIZES = 64
 """For so many sizes the programs of one for all are kept."""
 
 
@@ -264,7 +264,7 @@ class Programs:
             except sizes.SizesDiffer:
                 return
             known.append(self._entry(found, leaves, key[-1], entries[0].guards))
-            if len(self.sized) > _KEPT:
+            if len(self.sized) > _SIZES:
                 del self.sized[next(iter(self.sized))]
         yield known[0]
 

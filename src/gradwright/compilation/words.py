@@ -93,7 +93,7 @@ class Words:
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, int, int]] = []
-        self._kept: list[Any] = []
+        self._alive: list[Any] = []
         ready = _ready()
         self.held = ready is not None
         if ready is not None:
@@ -124,7 +124,7 @@ class Words:
             self.held = False
             return
         at = id(array)
-        self._kept.append(array)
+        self._alive.append(array)
         rows = [(at + k, _word(at + k), _EQUAL) for k in (_DATA, _SHAPE, _STRIDES, _DTYPE)]
         rows += [(at + k, ctypes.c_int.from_address(at + k).value, _EQUAL_INT) for k in (_NDIM, _FLAGS)]
         for where, numbers in ((_SHAPE, array.shape), (_STRIDES, array.strides)):
@@ -135,5 +135,5 @@ class Words:
     def question(self) -> Callable[[], int]:
         """A function, while these words live: 0 if all that was added is as it was."""
         rows = (ctypes.c_longlong * (3 * len(self._rows)))(*(word for row in self._rows for word in row))
-        self._kept.append(rows)
+        self._alive.append(rows)
         return partial(self._function, ctypes.addressof(rows), len(self._rows), _NONE)

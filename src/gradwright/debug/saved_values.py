@@ -16,7 +16,7 @@ def saved_values(node: Any) -> Iterator[tuple[str | int, Any, bool]]:
     ctx, of which those that hold tensors are there as the arrays of these, under ``ctx.name``.
     """
     tensors = getattr(node, "_packed", None)
-    values = node._kept if tensors == 0 else getattr(node, "_saved", None)
+    values = node._static if tensors == 0 else getattr(node, "_saved", None)
     entries = getattr(values, "entries", values) or ()  # of hooks, what they packed
     names = getattr(node, "_names", range(len(entries)))
     for k, (name, value) in enumerate(zip(names, entries, strict=False)):

@@ -56,8 +56,8 @@ class OpNode(Node):
     __slots__ = ()
     _op: Op
     _names: tuple[str, ...] = ()
-    """What is in ``_saved``, in order; if no tensor is among it, it is in ``_kept``, which backward does not free."""
-    _kept: tuple[Any, ...]
+    """What is in ``_saved``, in order; if no tensor is among it, it is in ``_static``, which backward does not free."""
+    _static: tuple[Any, ...]
     _packed = 0
     """How many of them, the first ones, are tensors packed with their version, or tuples of such."""
     _variadic = False
@@ -65,7 +65,7 @@ class OpNode(Node):
     def _unpacked(self, k: int) -> Any:
         if self._packed and self._saved is None:
             raise freed(self)
-        value = (self._saved if self._packed else self._kept)[k]
+        value = (self._saved if self._packed else self._static)[k]
         if k >= self._packed:
             return value
         if type(value[0]) is tuple:  # several tensors under one name
@@ -173,7 +173,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
     filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}{' conjugate' * conjugate}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
-    slots = (*["_metas"] * op.several, *["_kept"] * (not packed))
+    slots = (*["_metas"] * op.several, *["_static"] * (not packed))
     scope["Class"] = type(name, (OpNode,), {
         "__slots__": slots, "_run": scope["_run"], "_edge_mask": tuple(mask), "_op": op,
         "_names": names, "_packed": packed, "_variadic": op.variadic,
@@ -223,7 +223,7 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
              else f"tuple([pack(x) for x in {n}])" for n in tensors]  # fmt: skip
     values = [f"static[{n!r}]" if not n.endswith("_shape") else f"{n[:-6]}.array.shape" if n[:-6] != rest
               else f"tuple([x.array.shape for x in {rest}])" for n in others]  # fmt: skip
-    where = "_saved" if tensors else "_kept"
+    where = "_saved" if tensors else "_static"
     after = [f"{n}._node, " for n in needed] + [f"{rest}[{i}]._node, " for i in which]
     lines = [
         f"def record({'inputs' if rest else ', '.join(op.inputs)}, out, static=None):",
@@ -242,7 +242,7 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
         lines += ["    saved = self._saved", "    if saved is None: raise freed(self)"]
     if tensors or others:
         parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" if n in single else n for n in tensors]
-        lines += [f"    {', '.join(parts + others)}, = {'saved' if tensors else 'self._kept'}"]
+        lines += [f"    {', '.join(parts + others)}, = {'saved' if tensors else 'self._static'}"]
     for n in single:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         if n == "out" and op.remade:

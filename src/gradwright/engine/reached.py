@@ -84,7 +84,7 @@ def _used(node: Node, like: Any, roots: list[Node], users: dict[Node, list[Any]]
         if op.several:
             g: Any = Bundle({o.index: marked(o, _result(user, o.index)) for o in users[user]})
         else:
-            g = marked(user, op(like, **{n: user._kept[known.index(n)] for n in op.static}))
+            g = marked(user, op(like, **{n: user._static[known.index(n)] for n in op.static}))
         (back,) = user._run(np, g)
         found |= np.isnan(back)
     return found

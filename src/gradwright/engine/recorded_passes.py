@@ -7,7 +7,7 @@ from bisect import bisect
 from gradwright.base.cpython.forks import lock
 from gradwright.engine.node import Node, ticket
 
-KEPT = 50
+REMEMBERED = 50
 _passes: list[tuple[int, int, int]] = []
 """Of each pass its last sequence number, its first, and the order of the nodes between; one after another."""
 
@@ -15,7 +15,7 @@ _passes: list[tuple[int, int, int]] = []
 def order(node: Node) -> int:
     """1 if a forward pass recorded a node, 2 if a backward pass of such nodes did, 3 a backward pass of those.
 
-    Known of the last `KEPT` passes; of passes that run at the same time in several threads only the highest.
+    Known of the last `REMEMBERED` passes; of passes that run at the same time in several threads only the highest.
     """
     return _order(node._seq)
 
@@ -35,5 +35,5 @@ def ended(first: int, ran: list[int]) -> None:
         while _passes and _passes[-1][1] > first:
             order = max(order, _passes.pop()[2])
         _passes.append((ticket(), first, order))
-        if len(_passes) > 2 * KEPT:
-            del _passes[:KEPT]
+        if len(_passes) > 2 * REMEMBERED:
+            del _passes[:REMEMBERED]

@@ -18,9 +18,9 @@ from gradwright.engine.nodes_of_ops import modified, pack, unpack
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
 from gradwright.function.contract.containers import filled
-from gradwright.function.contract.reached import TENSORLESS, kept
+from gradwright.function.contract.reached import TENSORLESS, held_in
 from gradwright.function.ctx import BackwardNode
-from gradwright.function.watched.after_backward import check_kept
+from gradwright.function.watched.after_backward import check_attribute
 
 _DEPTH = 8
 """Lists in lists deeper than this are not looked into."""
@@ -56,10 +56,10 @@ class Keeping(BackwardNode):
                 attributes.take_back(self)
         for part in attributes.parts(names):
             if isinstance(part, _Tensor):
-                check_kept(self, part.name, part.expected())
+                check_attribute(self, part.name, part.expected())
             else:
                 for name, t, packed in part.written():
-                    check_kept(self, name, packed, isinstance(t, TensorBase))
+                    check_attribute(self, name, packed, isinstance(t, TensorBase))
         return results
 
 
@@ -119,7 +119,7 @@ class _Attributes(dict[str, Any]):
             if isinstance(part, _Tensor):
                 found[part.name] = part.packed[0]
             else:
-                found |= {name: getattr(t, "array", t) for name, t, _ in kept(part.name, part.value)}
+                found |= {name: getattr(t, "array", t) for name, t, _ in held_in(part.name, part.value)}
         return found
 
     def parts(self, names: Iterable[str]) -> Iterator[_Tensor | _Shared]:
@@ -314,7 +314,7 @@ class _Shared:
 
     def __init__(self, name: str, value: Any, packing: _Packing) -> None:
         self.name, self.value = name, value
-        found = [(_identity(part), packing.source(part), sure) for _, part, sure in kept(name, value)]
+        found = [(_identity(part), packing.source(part), sure) for _, part, sure in held_in(name, value)]
         self.versions = {which: (packed, sure) for which, packed, sure in found if packed is not None}
 
     def written(self) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
@@ -322,12 +322,12 @@ class _Shared:
         found = self.versions.items()
         changed = {which: packed for which, (packed, sure) in found if sure and packed[1][0] != packed[2]}
         if changed:
-            for name, part, _ in kept(self.name, self.value):
+            for name, part, _ in held_in(self.name, self.value):
                 if _identity(part) in changed:
                     yield name, part, changed[_identity(part)]
 
     def get(self, node: Any) -> Any:
-        for name, part, _ in kept(self.name, self.value):
+        for name, part, _ in held_in(self.name, self.value):
             packed, sure = self.versions.get(_identity(part), (None, True))
             if packed is None:
                 continue

@@ -176,7 +176,7 @@ class CustomOp(Generic[P, R]):
                 args.append(value)
         return self.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
 
-    def _saved(self, names: tuple[str, ...], values: tuple[Any, ...], result: Any) -> tuple[_Kept, list[Any]]:
+    def _saved(self, names: tuple[str, ...], values: tuple[Any, ...], result: Any) -> tuple[_Needed, list[Any]]:
         """What derivatives need that ask for these names: what it is, and the tensors in it."""
         tensors: list[Any] = []
         if names:
@@ -187,7 +187,7 @@ class CustomOp(Generic[P, R]):
             rests = []
         elementwise = self.kind == "elementwise"
         shapes = [v.array.shape if isinstance(v, TensorBase) else None for v in values] if elementwise else []
-        return _Kept(names, rests, isinstance(result, tuple), shapes), tensors
+        return _Needed(names, rests, isinstance(result, tuple), shapes), tensors
 
     def _names(self, needs: tuple[bool, ...]) -> tuple[str, ...]:
         """What the derivatives of the inputs that need a gradient ask for."""
@@ -203,7 +203,7 @@ def _union(rules: Iterable[Rule]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for rule in rules for n in rule.names if n != "needs_input_grad"))
 
 
-class _Kept:
+class _Needed:
     """What a derivative has asked for, without its tensors."""
 
     __slots__ = ("names", "rests", "several", "shapes")
@@ -228,17 +228,17 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
             ctx.set_materialize_grads(False)
             return result
         needs = tuple([_any(need) for need in ctx.needs_input_grad])
-        ctx._kept, tensors = op._saved(op._names(needs), values, result)
+        ctx._needed, tensors = op._saved(op._names(needs), values, result)
         ctx.save_for_backward(*tensors)
         return result
 
     def backward(ctx: Any, *grads: Any) -> Any:
-        kept, tensors = ctx._kept, ctx.saved_tensors
-        g = grads if kept.several else grads[0]
+        needed, tensors = ctx._needed, ctx.saved_tensors
+        g = grads if needed.several else grads[0]
         if not is_grad_enabled() and now().level is None:
             g, tensors = _arrays(g), [t.array for t in tensors]
         xp = backends.namespace(g if hasattr(g, "shape") else next(iter(_leaves(g))))
-        known = kept.known(tensors)
+        known = needed.known(tensors)
         needs = {n: _any(need) for n, need in zip(op.inputs, ctx.needs_input_grad, strict=True)}
         joint = _joint(op, xp, g, known, needs) if any(needs[n] for n in needs if n not in op.rules) else {}
         found: list[Any] = []
@@ -248,8 +248,8 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
                 continue
             rule = op.rules.get(name)
             r = joint.get(name) if rule is None else rule.fn(xp, g, *[known[n] for n in rule.names])
-            if r is not None and kept.shapes and kept.shapes[k] is not None:
-                r = sum_to(xp, r, kept.shapes[k])
+            if r is not None and needed.shapes and needed.shapes[k] is not None:
+                r = sum_to(xp, r, needed.shapes[k])
             found.append(_wrapped(r))
         return tuple(found)
 

@@ -27,7 +27,7 @@ from gradwright.engine.version import bump, is_held, written_at
 from gradwright.engine.view import View, check_writable, rebase
 from gradwright.function import ctx_attributes, of_containers
 from gradwright.function.contract.containers import among, only_tensors
-from gradwright.function.contract.reached import kept, reachable
+from gradwright.function.contract.reached import held_in, reachable
 from gradwright.function.contract.signature import lacks_return
 from gradwright.function.watched import replay
 from gradwright.function.watched.in_forward import Inside
@@ -178,7 +178,7 @@ def _settled(node: Any, o: Any, args: Sequence[Any], held: bool) -> Any:
         array = base.array
         held = count(base) > _OWN_ARRAY or count(array) > _OWN_ARRAY + (getattr(o.array, "base", None) is array)
     if held and not any(watch.holds for watch in now().watches):
-        on_ctx = [*node._to_save, *(p for n, v in vars(node).items() for _, p, sure in kept(n, v) if sure)]
+        on_ctx = [*node._to_save, *(p for n, v in vars(node).items() for _, p, sure in held_in(n, v) if sure)]
         shown = [layout(p) if isinstance(p, TensorBase) else p for p in on_ctx if p is not None]
         if not any(np.may_share_memory(layout(o), array) for array in shown):
             return wrap(unwritten(o.array))

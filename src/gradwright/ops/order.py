@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradwright.ops.declare import A, Sample, builtin
-from gradwright.ops.reduce import kept
+from gradwright.ops.reduce import keepdim
 
 _APART = [
     Sample(A(3, 4, distinct=True), axis=None, keepdims=False),
@@ -27,15 +27,15 @@ def min(xp, x, *, axis=None, keepdims=False):
 
 
 def _extremum_slope(xp, g, x, out, axis, keepdims):
-    ties = xp.astype(x == kept(xp, out, x.shape, axis, keepdims), x.dtype)
+    ties = xp.astype(x == keepdim(xp, out, x.shape, axis, keepdims), x.dtype)
     share = xp.sum(ties, axis=axis, keepdims=True) if x.ndim else ties
-    return kept(xp, g, x.shape, axis, keepdims) * (ties / share)
+    return keepdim(xp, g, x.shape, axis, keepdims) * (ties / share)
 
 
 def _extremum_tangent(xp, t, x, out, axis, keepdims):
     if not x.ndim:
         return t
-    ties = xp.astype(x == kept(xp, out, x.shape, axis, keepdims), x.dtype)
+    ties = xp.astype(x == keepdim(xp, out, x.shape, axis, keepdims), x.dtype)
     return xp.sum(ties * t, axis=axis, keepdims=keepdims) / xp.sum(ties, axis=axis, keepdims=keepdims)
 
 

@@ -25,10 +25,10 @@ _SPREAD = [
 
 def spread(xp, g, shape, axis, keepdims):
     """``g``, the shape of a reduction's result, stretched back to the shape of its input."""
-    return xp.broadcast_to(kept(xp, g, shape, axis, keepdims) if axis is not None or keepdims else g, shape)
+    return xp.broadcast_to(keepdim(xp, g, shape, axis, keepdims) if axis is not None or keepdims else g, shape)
 
 
-def kept(xp, y, shape, axis, keepdims):
+def keepdim(xp, y, shape, axis, keepdims):
     """The result of a reduction with its reduced axes put back as length 1, so that it broadcasts to its input."""
     if keepdims or not shape:
         return y
@@ -87,12 +87,12 @@ def _prod_slope(xp, g, x, axis, keepdims):
     """g times the product of all *other* entries; no division, so zeros are fine."""
     axes = tuple(range(x.ndim)) if axis is None else axis
     if count(x.shape, axes) == 1:
-        return kept(xp, g, x.shape, axis, keepdims) * power(x, exponent=0)  # 1, which has a derivative: 0
+        return keepdim(xp, g, x.shape, axis, keepdims) * power(x, exponent=0)  # 1, which has a derivative: 0
     order = tuple(i for i in range(x.ndim) if i not in axes) + axes
     moved = xp.permute_dims(x, order)
     lines = xp.reshape(moved, (*moved.shape[: x.ndim - len(axes)], count(x.shape, axes)))
     others = xp.reshape(products_of_others(xp, lines), moved.shape)
-    return kept(xp, g, x.shape, axis, keepdims) * xp.permute_dims(others, tuple(map(order.index, range(x.ndim))))
+    return keepdim(xp, g, x.shape, axis, keepdims) * xp.permute_dims(others, tuple(map(order.index, range(x.ndim))))
 
 
 prod.vjp(x=_prod_slope)
@@ -122,7 +122,7 @@ def _freedom(x, axis, correction):
 
 
 def _var_slope(xp, g, x, axis, keepdims, correction):
-    return kept(xp, g, x.shape, axis, keepdims) * (2 * _centred(xp, x, axis)) / _freedom(x, axis, correction)
+    return keepdim(xp, g, x.shape, axis, keepdims) * (2 * _centred(xp, x, axis)) / _freedom(x, axis, correction)
 
 
 def _var_tangent(xp, t, x, axis, keepdims, correction):
@@ -170,11 +170,11 @@ def logsumexp(xp, x, *, axis=None, keepdims=False):
 
 def _shares(xp, x, out, axis, keepdims):
     """e**x / sum e**x, of which ``out`` is the logarithm below; 0 where that sum is 0."""
-    return xp.exp(x - kept(xp, xp.where(real_part(xp, out) == -_INF, xp.zero(out), out), x.shape, axis, keepdims))
+    return xp.exp(x - keepdim(xp, xp.where(real_part(xp, out) == -_INF, xp.zero(out), out), x.shape, axis, keepdims))
 
 
 def _logsumexp_slope(xp, g, x, out, axis, keepdims):
-    return kept(xp, g, x.shape, axis, keepdims) * _shares(xp, x, out, axis, keepdims)
+    return keepdim(xp, g, x.shape, axis, keepdims) * _shares(xp, x, out, axis, keepdims)
 
 
 def _logsumexp_tangent(xp, t, x, out, axis, keepdims):
@@ -233,7 +233,7 @@ def _scaled_norm(xp, x, ord, axis, keepdims):
 
 
 def _norm_slope(xp, g, x, out, ord, axis, keepdims):
-    g, out = kept(xp, g, x.shape, axis, keepdims), kept(xp, out, x.shape, axis, keepdims)
+    g, out = keepdim(xp, g, x.shape, axis, keepdims), keepdim(xp, out, x.shape, axis, keepdims)
     if ord == 0:
         return g * xp.zeros_like(x)
     if ord == 1:

@@ -53,9 +53,9 @@ class Adagrad(Fused):
         })  # fmt: skip
         check_kind(fused, foreach, differentiable)
         for group in self.param_groups:
-            self._begin(group["params"], *self._kept())
+            self._begin(group["params"], *self._initial_state())
 
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0}, {"sum": self.defaults["initial_accumulator_value"]}
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, lr_decay: float, eps: float, **_: Any) -> Any:
@@ -156,7 +156,7 @@ class RMSprop(Fused):
             "differentiable": differentiable,
         })  # fmt: skip
 
-    def _kept(self, shape: Any = None, *, momentum: float, centered: bool, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, *, momentum: float, centered: bool, **_: Any) -> Any:
         names = ["square_avg", *["momentum_buffer"] * bool(momentum > 0), *["grad_avg"] * bool(centered)]
         return {"step": 0.0}, dict.fromkeys(names, 0.0)
 
@@ -212,7 +212,7 @@ class Rprop(Fused):
             "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
 
-    def _kept(self, shape: Any = None, *, lr: float, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, *, lr: float, **_: Any) -> Any:
         return {"step": 0.0}, {"prev": 0.0, "step_size": lr}
 
     def _numbers(self, xp: Any, *, step: Any, etas: Any, step_sizes: Any, **_: Any) -> Any:
@@ -282,7 +282,7 @@ class Adafactor(Ruled):
             "foreach": foreach, "maximize": maximize,
         })  # fmt: skip
 
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0}, dict.fromkeys(["row_var", "col_var"] if len(shape) > 1 else ["variance"], 0.0)
 
     def _shape(self, name: str, shape: Any) -> Any:

@@ -63,7 +63,7 @@ class Adam(Fused):
         })  # fmt: skip
         check_kind(fused, foreach, differentiable)
 
-    def _kept(self, shape: Any = None, *, amsgrad: bool, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, *, amsgrad: bool, **_: Any) -> Any:
         return {"step": 0.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0, **({"max_exp_avg_sq": 0.0} if amsgrad else {})}
 
     def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
@@ -150,7 +150,7 @@ class NAdam(Fused):
             "capturable": capturable, "differentiable": differentiable,
         })  # fmt: skip
 
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0, "mu_product": 1.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _numbers(self, xp: Any, *, step: Any, mu_product: Any, lr: Any, betas: Any, eps: float, momentum_decay: float,

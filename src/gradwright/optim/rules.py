@@ -41,16 +41,16 @@ _FORMS = {bool, tuple, type(None)}
 
 
 class Ruled(Stepping):
-    """An optimiser that has a rule. A subclass defines `_remembered` or `_kept`, `_numbers` and `_rule`."""
+    """An optimiser that has a rule. A subclass defines `_remembered` or `_initial_state`, `_numbers` and `_rule`."""
 
     _decay = "added"
     """What ``weight_decay`` does unless an option says it: "added" to the gradient, "decoupled", or the rule's."""
     _takes_complex = True
 
     _remembered: tuple[str, ...] = ()
-    """The arrays that are remembered of a parameter, beside the number of steps, unless `_kept` says it."""
+    """The arrays that are remembered of a parameter, beside the number of steps, unless `_initial_state` says it."""
 
-    def _kept(self, *shape: Any, **options: Any) -> tuple[dict[str, float], dict[str, float]]:
+    def _initial_state(self, *shape: Any, **options: Any) -> tuple[dict[str, float], dict[str, float]]:
         """What is remembered of a parameter of some shape, with initial values: numbers, and arrays.
 
         A number whose name begins with an underscore is not part of the state that users see; it is zero for state
@@ -123,7 +123,7 @@ class Ruled(Stepping):
         used((p, p._grad))
         if p.is_complex() and not self._takes_complex:
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
-        numbers, arrays = self._kept(tuple(p.shape), **options)
+        numbers, arrays = self._initial_state(tuple(p.shape), **options)
         held = self.state[p] if numbers or arrays else {}
         begun = any(held.get(name) is not None for name in arrays)
         found = self._held(p, numbers, arrays)
@@ -266,7 +266,7 @@ class Fused(Ruled):
             if not is_numpy(p.array):
                 self._advance_one(p, options, False)
         params = [p for p in params if is_numpy(p.array)]
-        places = self._places(params, *self._kept(**options))
+        places = self._places(params, *self._initial_state(**options))
         if mode.now() is not mode.UNRECORDED:  # somebody looks on
             for p in params:
                 check_writable(p, False)

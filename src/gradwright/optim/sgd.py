@@ -50,7 +50,7 @@ class SGD(Fused):
         })  # fmt: skip
         check_kind(fused, foreach, differentiable)
 
-    def _kept(self, shape: Any = None, *, momentum: float, dampening: float, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, *, momentum: float, dampening: float, **_: Any) -> Any:
         return {"_first": 1.0} if momentum and dampening else {}, {"momentum_buffer": 0.0} if momentum else {}
 
     def _numbers(self, xp: Any, *, lr: Any, momentum: float, dampening: float, nesterov: bool, _first: Any = None,
@@ -104,7 +104,7 @@ class ASGD(Fused):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
 
-    def _kept(self, shape: Any = None, *, lr: float, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, *, lr: float, **_: Any) -> Any:
         return {"step": 0.0, "eta": lr, "mu": 1.0}, {"ax": 0.0}
 
     def _numbers(self, xp: Any, *, step: Any, eta: Any, mu: Any, lr: Any, lambd: float, alpha: float, t0: float,
@@ -176,7 +176,7 @@ class Muon(Ruled):
                         f"Muon only supports 2D parameters whereas we found a parameter with size: {size(p.shape)}"
                     )
 
-    def _kept(self, shape: Any = None, **_: Any) -> Any:
+    def _initial_state(self, shape: Any = None, **_: Any) -> Any:
         return {}, {"momentum_buffer": 0.0}
 
     def _numbers(self, xp: Any, *, lr: Any, momentum: float, nesterov: bool, eps: float, ns_coefficients: Any,

@@ -244,4 +244,4 @@ def on_device(kind: str) -> tuple[Any, Any]:
     return autocast_there, GradScalerThere
 
 
-attach(globals(), "around")
+attach(globals(), "pytorch")

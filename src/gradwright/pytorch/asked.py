@@ -99,4 +99,4 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     return creation.from_numpy(array).requires_grad_(requires_grad)
 
 
-attach(globals(), "around")
+attach(globals(), "pytorch")

@@ -190,4 +190,4 @@ def wait(future: Future) -> Any:
     return future.wait()
 
 
-attach(globals(), "around")
+attach(globals(), "pytorch")

@@ -50,4 +50,4 @@ gru_cell, rnn_tanh_cell, rnn_relu_cell = cast("tuple[Cell, Cell, Cell]", map(_ce
 lstm_cell = cast("LSTMCell", _cell("LSTM"))
 
 
-attach(globals(), "around")
+attach(globals(), "pytorch")

@@ -9,22 +9,22 @@ from typing import Any
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"]
 
 _Named = Callable[..., Any] | tuple[Callable[..., Any], str]
-_kept: dict[_Named, None] = {}
+_added: dict[_Named, None] = {}
 
 
 def add_safe_globals(safe_globals: Iterable[_Named]) -> None:
     """Add to what `get_safe_globals` says."""
-    _kept.update(dict.fromkeys(safe_globals))
+    _added.update(dict.fromkeys(safe_globals))
 
 
 def get_safe_globals() -> list[_Named]:
     """What has been added."""
-    return [*_kept]
+    return [*_added]
 
 
 def clear_safe_globals() -> None:
     """Forget what has been added."""
-    _kept.clear()
+    _added.clear()
 
 
 @contextmanager
@@ -35,4 +35,4 @@ def safe_globals(safe_globals: Iterable[_Named]) -> Iterator[None]:
         yield
     finally:
         for name in safe_globals:
-            _kept.pop(name, None)
+            _added.pop(name, None)

@@ -117,4 +117,4 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default(dtypes.of(wanted))
 
 
-attach(globals(), "around")
+attach(globals(), "pytorch")

@@ -80,4 +80,4 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     return tuple(carried)
 
 
-attach(globals(), "around")
+attach(globals(), "pytorch")

@@ -83,7 +83,7 @@ class Shapes(dict[Any, Meta]):
     def _ask_op(self, node: Any, plan: _Plan) -> None:
         if plan.several:
             self._tell(node, tuple(node._metas[0][0]), of(node._metas[0][1]).name)
-        values = node._saved if plan.packed else node._kept
+        values = node._saved if plan.packed else node._static
         if values is None:
             return
         if values.__class__ is not tuple:

@@ -31,12 +31,12 @@ def test_lives_that_overlap_have_places_apart() -> None:
     lowered = Lowered(traced(f, np.ones((5, 7, 7))), [None])
     steps = Steps(lowered)
     memory = Memory(lowered, steps, False)
-    kept = steps.kept()
+    materialized = steps.materialized()
 
     def span(node: Node) -> tuple[int, int]:
-        return steps.where[node], kept[node]
+        return steps.where[node], materialized[node]
 
-    inside = [n for n in kept if memory.spots[n].pointer == memory.OWN]
+    inside = [n for n in materialized if memory.spots[n].pointer == memory.OWN]
     for a in inside:
         for b in inside:
             if a is not b and span(a)[0] <= span(b)[1] and span(b)[0] <= span(a)[1]:

@@ -46,7 +46,7 @@ def test_another_order_is_another_loop() -> None:
 
 def test_only_what_another_step_reads_is_kept() -> None:
     steps = steps_of(lambda x: space.matmul(space.exp(x) + 1.0, x), np.ones((3, 3)))
-    assert {n.op: k for n, k in steps.kept().items() if n.op != "input"} == {"add": 1, "matmul": 2}
+    assert {n.op: k for n, k in steps.materialized().items() if n.op != "input"} == {"add": 1, "matmul": 2}
 
 
 def test_an_update_is_made_in_place() -> None:
@@ -97,7 +97,7 @@ def made(f: Callable[..., Any], *arrays: Any, writes: list[int | None] | None = 
 def in_memory(c: C, op: str) -> bool:
     """Whether what an operation makes is written."""
     form = c._form
-    return any(node.op == op and node in form.memory.kept for node in form.lowered.nodes)
+    return any(node.op == op and node in form.memory.materialized for node in form.lowered.nodes)
 
 
 def total(x: Any) -> Any:

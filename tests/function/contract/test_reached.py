@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.function.contract.reached import kept, named, reachable, spots
+from gradwright.function.contract.reached import held_in, named, reachable, spots
 
 T, A = gw.ones(2), np.ones(3)
 GLOBAL = gw.tensor(1.0)
@@ -71,13 +71,13 @@ FOUND = {
 def test_it_is_found(what):
     value, names, sure = FOUND[what]
     assert [name for name, _ in reachable("v", value)] == names
-    assert [(name, s) for name, _, s in kept("v", value)] == [(name, sure) for name in names]
+    assert [(name, s) for name, _, s in held_in("v", value)] == [(name, sure) for name in names]
 
 
 def test_numbers_are_found_where_they_are_named():
     value = [1.5, {"k": 2j}, Record(np.float32(3.0)), types.SimpleNamespace(x=4.0), Plain(5.0), lambda: 6.0]
     assert [name for name, _ in reachable("v", value)] == ["v[0]", "v[1]['k']", "v[2].value", "v[3].x"]
-    assert list(kept("v", value)) == []
+    assert list(held_in("v", value)) == []
 
 
 def test_loops_and_depths_come_to_an_end():
@@ -146,7 +146,7 @@ def test_modules():
 def test_objects_methods_and_containers():
     class Holder:
         def __init__(self):
-            self.kept = {"a": [GLOBAL], 1: deque([inside])}
+            self.held_in = {"a": [GLOBAL], 1: deque([inside])}
 
         def run(self, x):
             return x

@@ -1,7 +1,7 @@
 """Copies of calls."""
 
 import gradwright as gw
-from gradwright.verify.audit.recorded import copied, kept, printed
+from gradwright.verify.audit.recorded import copied, copies, printed
 from gradwright.verify.check.calls import flat
 
 
@@ -10,7 +10,7 @@ def test_copies_are_apart():
     y = copied(x)
     x[0, 0] = 5
     assert (y[0, 0].item(), y.stride()) == (1.0, x.stride())
-    given = kept(([x], {"a": 1}), copied, gw)
+    given = copies(([x], {"a": 1}), copied, gw)
     assert given[0][0] is not x
     assert flat(given, gw)[0].shape == x.shape
 

@@ -6,7 +6,7 @@ import pytest
 import gradwright
 from gradwright.autograd import Function
 from gradwright.verify.diagnosis.case import Case
-from gradwright.verify.diagnosis.context import Context, kept_on
+from gradwright.verify.diagnosis.context import Context, on_ctx
 from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.probes import Probes
 from tests.corpus.wrong import t
@@ -60,7 +60,7 @@ def test_tensors_are_named_once(context):
 
 
 def test_what_is_on_ctx(context):
-    assert set(kept_on(context.case.node)) == {
+    assert set(on_ctx(context.case.node)) == {
         "ctx.gain", "ctx.table", "ctx.flag", "ctx.saved_tensors[0]", "ctx.saved_tensors[1]",
     }  # fmt: skip
-    assert kept_on(None) == {}
+    assert on_ctx(None) == {}

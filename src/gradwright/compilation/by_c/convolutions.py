@@ -23,7 +23,7 @@ _ROWS, _PLAIN, _TURNED = 101, 111, 112  # of CBLAS
 
 
 class _Axis(NamedTuple):
-    """An axis along which windows slide: entries, windows, and how they lie; ``far`` is the array's stride."""
+    """An axis along which windows slide: entries, windows, and how they lie; ``pitch`` is the array's stride."""
 
     size: int
     windows: int
@@ -31,7 +31,7 @@ class _Axis(NamedTuple):
     stride: int
     dilation: int
     before: int
-    far: int
+    pitch: int
 
     @property
     def inside(self) -> bool:
@@ -52,7 +52,7 @@ class _Sliding:
         while len(self.axes) > 1:
             last = self.axes[-1]
             alone = last.kernel == last.stride == 1 and last.before == 0 and last.windows == last.size
-            if not alone or last.far != self.inner:
+            if not alone or last.pitch != self.inner:
                 break
             self.inner *= last.size
             self.axes.pop()
@@ -61,7 +61,7 @@ class _Sliding:
     def whole(self) -> bool:
         """Whether there is one window at each place, of one entry, and these lie one after another."""
         return len(self.axes) == 1 and self.axes[0].inside and all(
-            a.kernel == a.stride == 1 and a.far == self.inner and a.windows == a.size for a in self.axes)  # fmt: skip
+            a.kernel == a.stride == 1 and a.pitch == self.inner and a.windows == a.size for a in self.axes)  # fmt: skip
 
     def text(self, head: str, name: str, channels: int, channel: int, adds: bool) -> str:
         """A function from an image to its columns, or, if it ``adds``, back.
@@ -88,7 +88,7 @@ class _Sliding:
         if not axis.inside:
             fill = "" if adds else f"__builtin_memset(to, 0, {plane} * sizeof *to); "
             lines.append(f"  if (a{k} < 0 || a{k} >= {axis.size}) {{ {fill}to += {plane}; continue; }}")
-        rest = self._level(k + 1, name, f"{start} + a{k} * {axis.far}LL", adds)
+        rest = self._level(k + 1, name, f"{start} + a{k} * {axis.pitch}LL", adds)
         return [*lines, *("  " + line for line in rest), "}"]
 
     def _run(self, k: int, low: str, high: str, name: str, start: str, adds: bool) -> list[str]:
@@ -102,17 +102,17 @@ class _Sliding:
                 f"if (off >= {axis.size}) end = begin; else if (end > {last}) end = {last};",
                 f"if (begin > {high}) begin = {high};", "if (end < begin) end = begin;",
             ]  # fmt: skip
-        at = f"x + ({start} + (begin * {axis.stride}LL + off) * {axis.far}LL)"
+        at = f"x + ({start} + (begin * {axis.stride}LL + off) * {axis.pitch}LL)"
         lines.append(f"{'' if adds else 'const '}{name} *at = {at};")
         if not axis.inside:
             if not adds:
                 lines.append(f"for (long i = 0; i < (begin - {low}) * {inner}; i++) to[i] = 0;")
             lines.append(f"to += (begin - {low}) * {inner};")
-        if axis.stride == 1 and axis.far == inner:
+        if axis.stride == 1 and axis.pitch == inner:
             body = "at[i] += to[i];" if adds else "to[i] = at[i];"
             lines += [f"long n = (end - begin) * {inner};", "#pragma omp simd", f"for (long i = 0; i < n; i++) {body}"]
         else:
-            step = axis.stride * axis.far
+            step = axis.stride * axis.pitch
             there, here = f"at[i * {step}LL + j]", f"to[i * {inner} + j]"
             body = f"{there} += {here};" if adds else f"{here} = {there};"
             lines += ["for (long i = 0; i < end - begin; i++)", f"  for (long j = 0; j < {inner}; j++) {body}"]
@@ -203,9 +203,9 @@ def _multiplied(number: int, node: Node, way: Windows, lowered: Lowered, memory:
         text.append(f"    {gemm}({_ROWS}, {_PLAIN}, {_PLAIN}, {out}, n, {height}, 1, {rows}, {height}, {cols}, "
                     f"{step}, {int(biased)}, y + {results}, {places});")  # fmt: skip
     elif adds:
-        to, far = (f"y + {here} + first * {plane}LL", channel) if direct else ("cols", "n")
+        to, pitch = (f"y + {here} + first * {plane}LL", channel) if direct else ("cols", "n")
         text.append(f"    {gemm}({_ROWS}, {_TURNED}, {_PLAIN}, {height}, n, {out}, 1, {rows}, {height}, b + {results}, "
-                    f"{places}, 0, {to}, {far});")  # fmt: skip
+                    f"{places}, 0, {to}, {pitch});")  # fmt: skip
         if not direct:
             text.append(f"    columns_{number}(y + {here}, cols, first, last);")
     else:

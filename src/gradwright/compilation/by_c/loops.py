@@ -37,14 +37,14 @@ class Sum(NamedTuple):
     strides: tuple[int, ...]
 
     @property
-    def near(self) -> Any:
+    def dtype(self) -> Any:
         """The dtype in which a block is reduced."""
         return np.dtype(np.uint8) if self.kind in ("any", "all") else self.node.dtype
 
     @property
-    def far(self) -> Any:
+    def wide(self) -> Any:
         """The dtype in which blocks are joined."""
-        return np.dtype(np.float64) if self.kind in ("sum", "prod") and self.near.kind == "f" else self.near
+        return np.dtype(np.float64) if self.kind in ("sum", "prod") and self.dtype.kind == "f" else self.dtype
 
     def start(self, dtype: Any) -> str:
         """What a reduction of nothing is."""
@@ -63,7 +63,7 @@ class Sum(NamedTuple):
     def clause(self) -> str:
         """What a loop of vectors calls it."""
         kind = _CLAUSE[self.kind]
-        return kind if kind in "+*|&" else f"{kind}_{_short(self.near)}"
+        return kind if kind in "+*|&" else f"{kind}_{_short(self.dtype)}"
 
     def join(self, to: str, value: str) -> str:
         """The statement that adds a value to a place."""
@@ -125,7 +125,7 @@ def fused_in(step: Step, lowered: Lowered, memory: Memory, tame: Set[Node]) -> s
     ends: set[Node] = set()  # in sums of this loop, and only there
     for node in reversed(step.nodes):
         within = all(_sum(lowered, user) or user in ends for user in users.get(node, ()))
-        if within and node not in memory.kept and node in tame:
+        if within and node not in memory.materialized and node in tame:
             ends.add(node)
     found: set[Node] = set()
     for node in step.nodes:
@@ -238,7 +238,7 @@ class Loop:
                 return
             name = self._names[node] = f"t{len(self._names)}"
             self._body.append(f"{variable(node.dtype)} {name} = {self._written(node, way, given)};")
-            if node in self.memory.kept:
+            if node in self.memory.materialized:
                 spot, place = self.memory.spots[node], self.lowered.places[node]
                 target = self.memory.in_place.get(node)
                 if target is not None:
@@ -266,7 +266,7 @@ class Loop:
     def _joined_to(self, s: Sum, to: str, value: str) -> str:
         """The statement that adds an entry to the sums of its block."""
         if value in self._products:
-            return f"{to} = {fused('add', self._products[value], to, True, s.near)};"
+            return f"{to} = {fused('add', self._products[value], to, True, s.dtype)};"
         return s.join(to, value)
 
     def _operand(self, operand: Any, shape: tuple[int, ...], dtype: Any) -> str:
@@ -336,9 +336,9 @@ class Loop:
                 self.direct[k] = first
             else:
                 size = math.prod(n for n, stays in zip(self.shape, s.kept, strict=True) if stays)
-                self.scratch[k] = (self.memory.scratch(size * self.parts * s.far.itemsize), size)
-                if s.near != s.far and s.kept[-1] and not any(s.kept[:-1]):
-                    self.lines[k] = self.memory.scratch(size * self.parts * s.near.itemsize)
+                self.scratch[k] = (self.memory.scratch(size * self.parts * s.wide.itemsize), size)
+                if s.dtype != s.wide and s.kept[-1] and not any(s.kept[:-1]):
+                    self.lines[k] = self.memory.scratch(size * self.parts * s.dtype.itemsize)
         self.joined = bool(self.scratch)
 
     def _turned_axis(self) -> int | None:
@@ -371,9 +371,9 @@ class Loop:
             lines.append(f"  {kind} *{access.name} = {at};")
         for k, (spot, size) in self.scratch.items():
             s = self._sums[k]
-            name = NAMES[s.far]
+            name = NAMES[s.wide]
             lines.append(f"  {name} *a{k} = {pointer(spot, name, 0, 1, False)} + part * {size}LL;")
-            lines.append(f"  for (long k = 0; k < {size}; k++) a{k}[k] = {s.start(s.far)};")
+            lines.append(f"  for (long k = 0; k < {size}; k++) a{k}[k] = {s.start(s.wide)};")
         for k in self.direct:
             s = self._sums[k]
             name = NAMES[s.node.dtype]
@@ -381,9 +381,9 @@ class Loop:
             lines.append(f"  {name} *a{k} = {at};")
         for k, spot in self.lines.items():
             s, size = self._sums[k], self.scratch[k][1]
-            name = NAMES[s.near]
+            name = NAMES[s.dtype]
             lines.append(f"  {name} *n{k} = {pointer(spot, name, 0, 1, False)} + part * {size}LL;")
-            lines.append(f"  for (long k = 0; k < {size}; k++) n{k}[k] = {s.start(s.near)};")
+            lines.append(f"  for (long k = 0; k < {size}; k++) n{k}[k] = {s.start(s.dtype)};")
         if self.lines:
             lines.append("  long lines = 0;")
         lines += ["  " + line for line in self._nest(0)]
@@ -396,7 +396,7 @@ class Loop:
         for k in self.lines:
             s, size = self._sums[k], self.scratch[k][1]
             join = s.join(f"a{k}[k]", f"n{k}[k]")
-            found.append(f"for (long k = 0; k < {size}; k++) {{ {join} n{k}[k] = {s.start(s.near)}; }}")
+            found.append(f"for (long k = 0; k < {size}; k++) {{ {join} n{k}[k] = {s.start(s.dtype)}; }}")
         return found
 
     def _nest(self, level: int) -> list[str]:
@@ -404,7 +404,7 @@ class Loop:
         mine = [k for k, first in self.direct.items() if first == level and level < len(self.outer)]
         for k in mine:
             s = self._sums[k]
-            lines.append(f"{NAMES[s.far]} d{k} = {s.start(s.far)};")
+            lines.append(f"{NAMES[s.wide]} d{k} = {s.start(s.wide)};")
         if level < len(self.outer):
             n = self.outer[level]
             if level < self.threaded:
@@ -426,7 +426,7 @@ class Loop:
             lines += self._innermost()
         for k in mine:
             s = self._sums[k]
-            lines.append(f"a{k}[{self._result(s)}] = {cast(f'd{k}', s.far, s.node.dtype)};")
+            lines.append(f"a{k}[{self._result(s)}] = {cast(f'd{k}', s.wide, s.node.dtype)};")
         return lines
 
     def _result(self, s: Sum, inner: str = "") -> str:
@@ -483,10 +483,10 @@ class Loop:
             if s.kept[-1]:
                 offset = "low + i" if self.blocked else "i"
                 where = self._result(s, f"({offset})")
-                join = self._joined_to if k in self.lines or s.near == s.far else Sum.join
+                join = self._joined_to if k in self.lines or s.dtype == s.wide else Sum.join
                 body.append(join(s, f"{'n' if k in self.lines else 'a'}{k}[{where}]", name))
                 continue
-            lines.append(f"{NAMES[s.near]} r{k} = {s.start(s.near)};")
+            lines.append(f"{NAMES[s.dtype]} r{k} = {s.start(s.dtype)};")
             clauses.append(f"reduction({s.clause}:r{k})")
             body.append(self._joined_to(s, f"r{k}", name))
             if k in self.scratch:
@@ -512,15 +512,15 @@ class Loop:
         lines = [f"static void join_{self.number}(char **P) {{"]
         for k, (spot, size) in self.scratch.items():
             s = self._sums[k]
-            far, own = NAMES[s.far], NAMES[s.node.dtype]
+            wide, own = NAMES[s.wide], NAMES[s.node.dtype]
             to = pointer(self.memory.spots[s.node], own, 0, s.node.dtype.itemsize, False)
             join = s.join("t", f"a[part * {size}LL + k]")
             lines += [
-                f"  {{ const {far} *a = {pointer(spot, far, 0, 1, True)}; {own} *out = {to};",
+                f"  {{ const {wide} *a = {pointer(spot, wide, 0, 1, True)}; {own} *out = {to};",
                 f"    for (long k = 0; k < {size}; k++) {{",
-                f"      {far} t = a[k];",
+                f"      {wide} t = a[k];",
                 f"      for (long part = 1; part < {self.parts}; part++) {join}",
-                f"      out[k] = {cast('t', s.far, s.node.dtype)}; }} }}",
+                f"      out[k] = {cast('t', s.wide, s.node.dtype)}; }} }}",
             ]
         return "\n".join([*lines, "}\n"])
 

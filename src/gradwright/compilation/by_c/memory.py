@@ -26,7 +26,7 @@ class Memory:
     Attributes:
         spots: of each root that lies in memory.
         size: of the program's own memory, in bytes.
-        kept: the nodes there, or in memory of their own, that Python must find: see `Steps.kept`.
+        materialized: the nodes there, or in memory of their own, that Python must find: see `Steps.materialized`.
         in_place: the outputs that are written where an input lies.
         columns: for windows that are laid out, one function's after another's.
         owners: for each pointer of the table after the first few its node, or None for `OWN`.
@@ -37,7 +37,7 @@ class Memory:
     OWN = 7
 
     def __init__(self, lowered: Lowered, steps: Steps, aside: bool) -> None:
-        self.kept = steps.kept()
+        self.materialized = steps.materialized()
         self.in_place = {} if aside else steps.in_place()
         self.spots: dict[Node, Spot] = {}
         self.owners: list[Node] = []
@@ -56,7 +56,7 @@ class Memory:
                     if whole not in self.spots:
                         self._place(whole, ends)
                     self.spots[node] = self.spots[whole]
-                elif node in self.kept and node.shape is not None:
+                elif node in self.materialized and node.shape is not None:
                     self._place(node, ends)
             for block in ends.pop(k, ()):
                 self._give(block)
@@ -72,7 +72,7 @@ class Memory:
         else:
             block = self._take(math.prod(node.shape) * node.dtype.itemsize)
             self.spots[node] = Spot(self.OWN, block[0])
-            ends.setdefault(self.kept[node], []).append(block)
+            ends.setdefault(self.materialized[node], []).append(block)
 
     def scratch(self, size: int) -> Spot:
         """Memory for a loop, that nothing else has."""

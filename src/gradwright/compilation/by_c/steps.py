@@ -138,7 +138,7 @@ class Steps:
     def _takes(self, step: Step, space: tuple[int, ...]) -> bool:
         return step.space == space and len(step.nodes) < MOST and not step.alone
 
-    def kept(self) -> dict[Node, int]:
+    def materialized(self) -> dict[Node, int]:
         """The nodes that must lie in memory, and the last step that reads them there."""
         found: dict[Node, int] = {}
         for node in self.lowered.nodes:
@@ -211,20 +211,20 @@ class _Recomputing:
     """It, and what it goes by.
 
     Attributes:
-        kept: what lies in memory.
-        needed: what must lie there, come what may.
+        materialized: the nodes in memory.
+        needed: those that must be there.
         copies: for each step what is made once more in it: at its beginning, of what is there before it begins.
     """
 
     def __init__(self, lowered: Lowered, steps: Steps) -> None:
         self.lowered, self.steps = lowered, steps
-        self.kept, self.written = {*steps.kept()}, {*steps.written.values()}
+        self.materialized, self.written = {*steps.materialized()}, {*steps.written.values()}
         self.readers = _readers(lowered)
         self.copies: dict[int, dict[Node, Node]] = {}
         self.needed = {*lowered.outputs, *lowered.part_of}
         self.order = {node: k for k, node in enumerate(lowered.nodes)}
         for node in self.order:
-            if node in self.kept and prod(node.shape or ()) >= _LONG:
+            if node in self.materialized and prod(node.shape or ()) >= _LONG:
                 self._look(node)
         if self.copies:
             self._drop()
@@ -250,7 +250,7 @@ class _Recomputing:
         if all(chains.values()):
             for at, chain in chains.items():
                 self._put(at, chain, [reader for reader in later if self.steps.where[reader] == at])
-            self.kept.remove(node)
+            self.materialized.remove(node)
 
     def _reads_in_order(self, reader: Node, node: Node) -> bool:
         """Whether a loop takes the node entry by entry."""
@@ -288,7 +288,7 @@ class _Recomputing:
             return root in read or root.args[0].size * 16 <= entries
         if root.op == INPUT:
             return root not in self.written and (root in read or prod(root.shape) * 16 <= entries)
-        return root in read and root in self.kept and self.steps.where[root] < at
+        return root in read and root in self.materialized and self.steps.where[root] < at
 
     def _put(self, at: int, chain: list[Node], readers: list[Node]) -> None:
         """Make nodes once more at the beginning of a step."""

@@ -155,7 +155,7 @@ class Text:
             return f"asarray({self.name(node)})"
         own = way in OWN and owners == {node}
         through = way == VIEW and len(owners) == 1 and self.layout.way[next(iter(owners))] in OWN
-        if (own or through) and not owners & taken and self._kept_order(node):
+        if (own or through) and not owners & taken and self._order_kept(node):
             owner = next(iter(owners))
             whole = node.shape and prod(node.shape) == prod(owner.shape)
             if owner in self._elsewhere - self.targets.keys() and (own or whole):
@@ -164,7 +164,7 @@ class Text:
         self.line(f"o{k} = array({self.arg(node)}, order='K')")
         return f"o{k}"
 
-    def _kept_order(self, node: Node) -> bool:
+    def _order_kept(self, node: Node) -> bool:
         """Whether an array lies in memory as a copy of it would."""
         shown = self.layout.shown[node]
         return bool(np.empty_like(shown).strides == shown.strides)

@@ -285,7 +285,7 @@ class Trace(Follows):
         if by is not NUMPY:
             if not by.compiles:
                 raise Untraceable(f"a tensor on {t.device}, at {_line()}: programs are made of NumPy's or JAX's arrays")
-            self._adopt_kept(t, array)
+            self._adopt_immutable(t, array)
             return
         if isinstance(array, np.generic):
             array = t.array = np.asarray(array)
@@ -299,7 +299,7 @@ class Trace(Follows):
         else:
             t.array = unit.start
 
-    def _adopt_kept(self, t: Any, array: Any) -> None:
+    def _adopt_immutable(self, t: Any, array: Any) -> None:
         """The same for a library whose arrays are not written: it is an input by itself, or with what shares memory."""
         others = beside(t)
         old = [o for o in others if id(o) in self.before.known]

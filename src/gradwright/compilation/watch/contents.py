@@ -227,7 +227,7 @@ class Contents:
             self.bytes -= shown.nbytes
             if self.bytes < 0:
                 raise UnreadError("holds more bytes in arrays than are compared at every call. Keep it in a tensor.")
-            reads.ask(shown, guards.ARRAY, guards.kept(shown))
+            reads.ask(shown, guards.ARRAY, guards.copied(shown))
         return list(one.flat) if one.dtype.hasobject else []
 
     def slot(self, one: Any, name: str, outside: bool) -> list[Any]:

@@ -17,7 +17,7 @@ from gradwright.compilation.watch.reads import Reads, Unknown
 from gradwright.engine.base import TensorBase
 
 UNSEEN = "what it reads and does cannot be seen, and would happen only while the step is traced. Call it outside of it."
-_KEPT = "would happen only while it is traced. Keep it in a tensor, or do it outside of the step."
+_ONCE = "would happen only while it is traced. Keep it in a tensor, or do it outside of the step."
 
 
 class Effects:
@@ -103,7 +103,7 @@ class Effects:
                 self.refuse(f"{how} on a value that cannot be followed. Give it a name first: y = ...; y....")
             return
         if self.reads.is_outside(value):
-            self.refuse(f"{self.name(value)} is changed by the step ({how}), which {_KEPT}")
+            self.refuse(f"{self.name(value)} is changed by the step ({how}), which {_ONCE}")
 
     def set_attribute(self, value: Any, name: str, how: str = "set") -> None:
         """``value.name = ...``, or deleted."""
@@ -132,7 +132,7 @@ class Effects:
         """A refusal of state that Python keeps."""
         if type(value) in (int, float, bool, complex):
             return frozen(name, "attribute", value)
-        return f"`{name}` is {how} by the step, which {_KEPT}"
+        return f"`{name}` is {how} by the step, which {_ONCE}"
 
     def set_item(self, value: Any, key: Any, how: str = "an element is set") -> None:
         """``value[key] = ...``, or deleted."""

@@ -31,7 +31,7 @@ _SINGLE = frozenset({bool, type(None), type(...), type(NotImplemented)})
 OF_PYTHON = frozenset({"__slotnames__", "__abstractmethods__", "_abc_impl", "__annotations__", "__annotations_cache__",
                        "__dict__", "__weakref__", "__doc__"})  # fmt: skip
 """Attributes of classes that Python sets by itself."""
-_KEPT = (type, FunctionType, BuiltinFunctionType, ModuleType, CellType)
+_STRONG = (type, FunctionType, BuiltinFunctionType, ModuleType, CellType)
 
 
 def is_atom(value: Any) -> bool:
@@ -112,20 +112,20 @@ class Source:
         key: its key there.
     """
 
-    __slots__ = ("kept", "key", "parent", "way", "weak")
+    __slots__ = ("key", "parent", "strong", "way", "weak")
 
     def __init__(self, parent: Source | None, way: Way | None, key: Any = None) -> None:
         self.parent, self.way, self.key = parent, way, key
         self.weak: Any = None
-        self.kept: Any = None
+        self.strong: Any = None
 
     @classmethod
     def of(cls, value: Any) -> Source:
         """An object by itself: held weakly, unless it is a function, class, module or cell, or cannot be."""
         made = cls(None, None)
         with suppress(TypeError):
-            made.weak = None if isinstance(value, _KEPT) else weakref.ref(value)
-        made.kept = value if made.weak is None else None
+            made.weak = None if isinstance(value, _STRONG) else weakref.ref(value)
+        made.strong = value if made.weak is None else None
         return made
 
     def get(self) -> Any:
@@ -133,7 +133,7 @@ class Source:
         if self.way is not None and self.parent is not None:
             return self.way.get(self.parent.get(), self.key)
         if self.weak is None:
-            return self.kept
+            return self.strong
         found = self.weak()
         if found is None:
             raise ReferenceError("it has been freed")
@@ -189,15 +189,15 @@ def _has_keys(found: Any, keys: Any) -> bool:
     return len(found) == len(keys) and all(map(_is_key, found, keys))
 
 
-def kept(array: Any) -> Any:
+def copied(array: Any) -> Any:
     """A copy of an array, to compare with later; it is read-only if that is."""
     copy = np.array(array, copy=True, subok=False)
     copy.flags.writeable = array.flags.writeable
     return copy
 
 
-def _is_as_kept(found: Any, kept: Any) -> bool:
-    return found.flags.writeable is kept.flags.writeable and same_array(found, kept)
+def _is_unchanged(found: Any, old: Any) -> bool:
+    return found.flags.writeable is old.flags.writeable and same_array(found, old)
 
 
 def _is_class(found: Any, old: Any) -> bool:
@@ -220,7 +220,7 @@ KEYS = Kind(_has_keys, lambda keys: f" has the keys {_short(keys)}")
 ELEMENTS = Kind(lambda found, old: len(found) == len(old) and same(frozenset(found), old), EQUAL.said)
 FULL = Kind(lambda found, _: bool(found), lambda _: " is not empty", "not {found}")
 EMPTY = Kind(lambda found, _: not found, lambda _: " is empty", "{found}")
-ARRAY = Kind(_is_as_kept, lambda array: f" = array of shape {array.shape}")
+ARRAY = Kind(_is_unchanged, lambda array: f" = array of shape {array.shape}")
 NO_ATTRIBUTE = Kind(lambda found, name: not hasattr(found, name), lambda name: f" has no {name}")
 SAME = Kind(_is_class, lambda old: f" has {len(old[0])} attributes")
 """The attributes of a class, as names, values and how many there are with those of Python's."""
@@ -391,7 +391,7 @@ class _Writer:
 
 def _which(key: Source) -> int:
     """Which object a key is: all weak references to it are one."""
-    return id(key.kept if key.weak is None else key.weak)
+    return id(key.strong if key.weak is None else key.weak)
 
 
 def quick(guards: list[Guard], held: Iterable[Any] = ()) -> Callable[[], bool]:

@@ -236,7 +236,7 @@ class Reads:
             self.guard(source, guards.IS, known.source, name, of)
         if before is None:
             if isinstance(value, np.ndarray):
-                self.guard(known.source, guards.ARRAY, guards.kept(value), name, of)
+                self.guard(known.source, guards.ARRAY, guards.copied(value), name, of)
             elif isinstance(value, MethodType):
                 for part in ("__self__", "__func__"):
                     self.note(self.step(source, guards.ATTRIBUTE, part), getattr(value, part), f"{name}.{part}", of)

@@ -203,10 +203,10 @@ def as_tensor(data: TensorLike, dtype: DType = None, device: DeviceLike = None) 
         out = to(wrap(backends.library(data).taken(data)), dtype, device)
     else:
         given = isinstance(data, np.ndarray)
-        lent = given and data.dtype.kind in _PLACES and is_held(data)
+        shared = given and data.dtype.kind in _PLACES and is_held(data)
         array = _regular("as_tensor", data) if given else read(data, dtype)
         out = finish(array, array.dtype if dtype is None else dtype, chosen(device), False)
-        if lent and out.array is data:
+        if shared and out.array is data:
             adopt(out)
     return brought(made_of(data, out, "as_tensor()"))
 
@@ -282,8 +282,8 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)}): tensor() takes numbers and lists of them")
     dtypes.of(_regular("from_numpy", ndarray).dtype)
-    lent = ndarray.dtype.kind in _PLACES and is_held(ndarray)
+    shared = ndarray.dtype.kind in _PLACES and is_held(ndarray)
     t = finish(ndarray, None, None, False)
-    if lent:
+    if shared:
         adopt(t)
     return brought(t)

@@ -33,7 +33,7 @@ def function(which: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         return _results(which(*_values(args), **_values(kwargs)), device_among([*args, *kwargs.values()]))
     call = FUNCTIONS.get(name)
     if call is None:
-        given, named = _values([args, kwargs], partial(_lent, name))
+        given, named = _values([args, kwargs], partial(_exported, name))
         return which(*given, **named)
     try:
         inspect.signature(call).bind(*args, **kwargs)
@@ -55,7 +55,7 @@ def _on_host(x: TensorBase) -> Any:
     return np.asarray(to_host(x.array))
 
 
-def _lent(name: str, x: Any) -> Any:
+def _exported(name: str, x: Any) -> Any:
     """The array of a Tensor; TypeError if it requires grad, which would be lost."""
     if x.requires_grad:
         raise refused(f"numpy.{name}", "not defined for Tensors")

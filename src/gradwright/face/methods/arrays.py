@@ -13,7 +13,7 @@ from gradwright.engine.levels import below
 from gradwright.engine.memory import writable
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import export
-from gradwright.face.interop import numpy as neighbour
+from gradwright.face.interop import numpy as interop
 from gradwright.face.reading.torch import one_dim
 from gradwright.face.xp.creation import moved
 from gradwright.function.watched.in_backward import is_guarded, leaves
@@ -84,9 +84,9 @@ class Arrays:
         if not force and self._is_elsewhere():
             raise TypeError(f"can't convert {device_of(self.array)} device type tensor to numpy. Use Tensor.cpu() to "
                             "copy the tensor to host memory first, or numpy(force=True)")  # fmt: skip
-        return self._lent(None, leaves(self, "numpy()", True) or force)
+        return self._exported(None, leaves(self, "numpy()", True) or force)
 
-    def _lent(self, holder: Any, force: bool = False) -> Any:
+    def _exported(self, holder: Any, force: bool = False) -> Any:
         if is_grad_enabled() and self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if backends.library(self.array).outer:
@@ -98,7 +98,7 @@ class Arrays:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False and self._is_elsewhere():
             raise ValueError(f"a tensor on {device_of(self.array)} has to be copied to the CPU, but copy=False")
-        array = self._lent(None, leaves(self, "numpy.asarray()", True))
+        array = self._exported(None, leaves(self, "numpy.asarray()", True))
         array.flags.writeable &= copy or not self._is_elsewhere()  # nobody expects a copy
         return np.array(array, dtype=dtype, copy=copy)
 
@@ -110,16 +110,16 @@ class Arrays:
     def __array_interface__(self) -> dict[str, Any]:
         if self._is_elsewhere():
             raise AttributeError(f"a tensor on {device_of(self.array)} has no memory that NumPy can use")
-        array = self._lent(None, leaves(self, "numpy.asarray()", True))
+        array = self._exported(None, leaves(self, "numpy.asarray()", True))
         if not array.flags.c_contiguous or not array.size:
-            return self._lent(self, is_guarded()).__array_interface__  # whoever takes the memory so holds the tensor
+            return self._exported(self, is_guarded()).__array_interface__  # who takes the memory so holds the tensor
         return {**array.__array_interface__, "data": array.reshape(-1).view(np.uint8)}  # or, better, only this array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return neighbour.ufunc(ufunc, method, inputs, options)
+        return interop.ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return neighbour.function(function, args, kwargs)
+        return interop.function(function, args, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return backends.namespace(self)
@@ -134,7 +134,7 @@ class Arrays:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self._is_elsewhere():
             return self.array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
-        array = self._lent(None, is_guarded())
+        array = self._exported(None, is_guarded())
         if any(step < 0 for step in array.strides):
             raise BufferError("__dlpack__(): a tensor with negative strides cannot be exported: call contiguous()")
         if dtypes.of(array.dtype) is dtypes.bfloat16:

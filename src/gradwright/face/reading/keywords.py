@@ -18,7 +18,7 @@ from gradwright.base.lazy import nearest
 from gradwright.engine.base import TensorBase
 
 _SIMPLE = {"bool", "float", "int", "str", "None"}
-_DOORS = tuple(f"gradwright{door}" for door in (
+_NAMESPACES = tuple(f"gradwright{namespace}" for namespace in (
     "", ".nn.functional", ".linalg", ".func", ".autograd", ".nn.utils", ".nn.utils.rnn", ".nn.init", ".fft", ".special",
     ".distributions", ".viz",
 ))  # fmt: skip
@@ -84,8 +84,8 @@ def _called(name: str) -> list[Any]:
     """What is called so: functions, or, with the name of a class and a dot before it, methods."""
     cls, _, name = name.rpartition(".")
     if not cls:
-        return [vars(sys.modules[door]).get(name) for door in _DOORS if door in sys.modules]
-    tops = [getattr(sys.modules[door], top) for door, top in _CLASSES if door in sys.modules]
+        return [vars(sys.modules[namespace]).get(name) for namespace in _NAMESPACES if namespace in sys.modules]
+    tops = [getattr(sys.modules[namespace], top) for namespace, top in _CLASSES if namespace in sys.modules]
     return [vars(base).get(name) for top in tops for base in top.__mro__ if base.__qualname__ == cls]
 
 

@@ -2,7 +2,7 @@
 
 Each of five questions has one answer:
 
-- `reachable`, `kept`: which tensors, arrays and numbers are in a value: in lists, dictionaries, objects, closures;
+- `reachable`, `held_in`: which tensors, arrays and numbers are in a value: in lists, dictionaries, objects, closures;
 - `spots`: which places can be reached from values at all: variables of closures, defaults, the globals that code names,
   attributes, items, and so on from there;
 - `slots`, `is_closed`: what an object holds beside its ``__dict__``, and whether there is more that cannot be seen;
@@ -107,7 +107,7 @@ def reachable(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     return ((n, part) for n, part, _ in _parts(name, value, _DEPTH, set(), True, True))
 
 
-def kept(name: str, value: Any) -> Iterator[tuple[str, Any, bool]]:
+def held_in(name: str, value: Any) -> Iterator[tuple[str, Any, bool]]:
     """The tensors and arrays in a value, and whether they are there to stay: not in an object, which may get others."""
     return _parts(name, value, _DEPTH, set(), False, True)
 

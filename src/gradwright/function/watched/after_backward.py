@@ -77,10 +77,10 @@ def check_saved(node: Any) -> None:
     saved = node._saved
     for k, packed in enumerate(saved if saved.__class__ is list else ()):
         if packed is not None and packed[1][0] != packed[2]:
-            check_kept(node, f"saved_tensors[{k}]", packed)
+            check_attribute(node, f"saved_tensors[{k}]", packed)
 
 
-def check_kept(node: Any, name: str, packed: tuple[Any, ...], more: int = 0) -> None:
+def check_attribute(node: Any, name: str, packed: tuple[Any, ...], more: int = 0) -> None:
     """The same of one tensor that was kept under this name; ``more`` of those that hold its memory are ctx's."""
     counter, version = packed[1:3]
     if counter[0] != version and count(counter) > UNSHARED + 1 + more:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradwright.base.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase
-from gradwright.function.contract.reached import TENSORLESS, kept
+from gradwright.function.contract.reached import TENSORLESS, held_in
 
 _ABSENT: Any = object()
 
@@ -49,6 +49,6 @@ class LeftByBackward:
 
 
 def _tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    for path, t, _ in kept(name, value):
+    for path, t, _ in held_in(name, value):
         if isinstance(t, TensorBase) and t._node is None and of(t.array.dtype).category >= FLOAT:
             yield path, t

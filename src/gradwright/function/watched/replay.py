@@ -196,7 +196,7 @@ def _hang(node: Any, ctx: Any, args: Sequence[Any], outputs: Sequence[Any]) -> N
             out._node = node._port(k)
 
 
-def _kept(node: Any, saved: Sequence[Any]) -> dict[str, Any]:
+def _on_ctx(node: Any, saved: Sequence[Any]) -> dict[str, Any]:
     """What is on a ctx, by name."""
     found = {f"saved_tensors[{k}]": t for k, t in enumerate(saved) if t is not None}
     return found | {n: v for name in _names(node) for n, v in reachable(name, getattr(node, name))}
@@ -211,7 +211,7 @@ def _compare(node: Any, ctx: Any) -> None:
     before, after = node._read_saved(node._saved), ctx._to_save
     if len(before) != len(after):
         raise _differs(node, "saved_tensors", f"was {len(before)} tensors, and is {len(after)}")
-    first, second = _kept(node, before), _kept(ctx, after)
+    first, second = _on_ctx(node, before), _on_ctx(ctx, after)
     for name, value in second.items():
         if name not in first:
             raise _differs(node, name, "was not there the first time")

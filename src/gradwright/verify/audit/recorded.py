@@ -149,6 +149,6 @@ def numbers(tensor: Any) -> Any:
     return flat.numpy().copy()
 
 
-def kept(value: Any, tensor: Callable[[Any], Any], T: Any) -> Any:
+def copies(value: Any, tensor: Callable[[Any], Any], T: Any) -> Any:
     """An argument, with copies of what may be changed later: tensors, arrays, lists, dictionaries and sets."""
     return mapped(value, lambda v: tensor(v) if isinstance(v, T.Tensor) else v.copy(), (T.Tensor, np.ndarray, set))

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, now, switch
-from gradwright.verify.audit.recorded import Met, Recorded, copied, dtype_of, is_moving, kept, nbytes, printed
+from gradwright.verify.audit.recorded import Met, Recorded, copied, copies, dtype_of, is_moving, nbytes, printed
 from gradwright.verify.audit.workers import FromWorkers
 from gradwright.verify.check.calls import Arg, flat
 from gradwright.verify.numeric.streams import Streams
@@ -136,7 +136,7 @@ def _copy(met: Met, number: int, arguments: Any, static: Any) -> Recorded:
             known[id(t)] = Arg(copied(t), bool(t.requires_grad) and is_moving(t))
         return known[id(t)]
 
-    return Recorded(met, number, kept(tuple(arguments), tensor, T), kept(dict(static), tensor, T), Streams.now())
+    return Recorded(met, number, copies(tuple(arguments), tensor, T), copies(dict(static), tensor, T), Streams.now())
 
 
 def _unfit(tensors: list[Any], T: Any) -> str | None:

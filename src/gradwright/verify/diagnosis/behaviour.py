@@ -10,7 +10,7 @@ from gradwright.verify.diagnosis.probes import overlapping
 from gradwright.verify.diagnosis.records import Hypothesis
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.diagnosis.scaling import NEARLY, nearly
-from gradwright.verify.numeric.streams import kept_between_calls
+from gradwright.verify.numeric.streams import state_between_calls
 
 TELLING = 1e-6
 """How large a part of the gradient an experiment must move to mean anything."""
@@ -228,5 +228,5 @@ def rough(r: Residual, c: Context) -> bool:
 
 def _class_tensors(c: Context) -> str:
     function = c.case.function
-    held = () if function is None else kept_between_calls((), function, (TensorBase, np.ndarray))
+    held = () if function is None else state_between_calls((), function, (TensorBase, np.ndarray))
     return f" in {', '.join(held)}" if held else ""

@@ -50,7 +50,7 @@ class Context:
     @cached_property
     def kept(self) -> dict[str, Any]:
         """What forward left on ctx: attributes by ``ctx.name``, saved tensors by ``ctx.saved_tensors[0]``."""
-        return kept_on(self.case.node)
+        return on_ctx(self.case.node)
 
     @cached_property
     def numbers(self) -> list[tuple[str, float]]:
@@ -101,7 +101,7 @@ class Context:
         return unique
 
 
-def kept_on(node: Any) -> dict[str, Any]:
+def on_ctx(node: Any) -> dict[str, Any]:
     """What forward left on a ctx."""
     if node is None:
         return {}

@@ -24,7 +24,7 @@ from gradwright.verify.experiments import REFUSED, Fault
 from gradwright.verify.numeric.differences import here
 from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import Subject, as_coordinates, coordinates, rounding
-from gradwright.verify.numeric.streams import Streams, kept_between_calls
+from gradwright.verify.numeric.streams import Streams, state_between_calls
 from gradwright.verify.witness import Witness
 
 _ROUNDINGS = 1e3
@@ -248,7 +248,7 @@ def _size(a: Any) -> float:
 
 def _state(case: Case) -> dict[str, Any]:
     """What is kept on the Function class, by identity and, of numbers and arrays, by value."""
-    kept = {} if case.function is None else kept_between_calls((), case.function, (object,))
+    kept = {} if case.function is None else state_between_calls((), case.function, (object,))
     return {k: (id(v), repr(v) if isinstance(v, (int, float, list, dict)) else "")
             for k, v in kept.items() if not callable(v)}  # fmt: skip
 

@@ -11,7 +11,7 @@ from gradwright.backends.devices import CPU, device_of
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.verify.diagnosis.case import Case
-from gradwright.verify.diagnosis.context import Context, kept_on
+from gradwright.verify.diagnosis.context import Context, on_ctx
 from gradwright.verify.diagnosis.records import Hypothesis
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.numeric.differences import differences, here, step
@@ -46,7 +46,7 @@ def frozen(r: Residual, c: Context) -> Hypothesis | None:
 def _intermediates(first: Case) -> list[str]:
     """What is on ctx, of NumPy, and is neither an input nor an output as backward gets it."""
     inputs = {id(x.array) for x in first.inputs if isinstance(x, TensorBase)}
-    kept = kept_on(first.node)
+    kept = on_ctx(first.node)
     return [
         n
         for n, v in kept.items()
@@ -69,7 +69,7 @@ def _through(first: Case, name: str, j: int, cotangents: Any, r: Residual) -> An
             values = np.array(x.array)
             values.flat[k] += distance
             points = [values if i == j else v.array for i, v in enumerate(first.varied)]
-            kept = kept_on(Case(first.func, first.elsewhere(points).inputs, first.arguments).node)
+            kept = on_ctx(Case(first.func, first.elsewhere(points).inputs, first.arguments).node)
             found = _backward(first, name, kept[name], cotangents, r) if name in kept else None
             known = known and found is not None
             rows.append(np.zeros(r.numeric.shape[1]) if found is None else found)
@@ -81,7 +81,7 @@ def _through(first: Case, name: str, j: int, cotangents: Any, r: Residual) -> An
 
 def _backward(first: Case, name: str, value: Any, cotangents: Any, r: Residual) -> Any:
     """What backward gives with another value kept under this name, and everything else as it was."""
-    kept = kept_on(first.node) | {name: value}
+    kept = on_ctx(first.node) | {name: value}
     ctx = SimpleNamespace(needs_input_grad=first.node.needs_input_grad)
     ctx.saved_tensors = tuple(v for n, v in kept.items() if n.startswith("ctx.saved_tensors["))
     for n, v in kept.items():

@@ -10,7 +10,7 @@ import numpy as np
 
 def draw(array: Any, seed: int) -> Any:
     """Random numbers like an array, none near 0: of either sign, or of any direction."""
-    drawn = _kept if array.size < _SMALL else _kept.__wrapped__
+    drawn = _cached if array.size < _SMALL else _cached.__wrapped__
     return drawn(array.shape, array.dtype.kind == "c", seed).copy()
 
 
@@ -27,7 +27,7 @@ _SMALL = 1000
 
 
 @functools.lru_cache(256)
-def _kept(shape: tuple[int, ...], is_complex: bool, seed: int) -> Any:
+def _cached(shape: tuple[int, ...], is_complex: bool, seed: int) -> Any:
     random = np.random.default_rng(seed)
     lengths = random.uniform(0.5, 1.5, shape)
     if is_complex:

@@ -76,7 +76,7 @@ class State:
             change()
 
 
-def kept_between_calls(functions: Sequence[Any], owner: Any, kinds: tuple[type, ...]) -> dict[str, Any]:
+def state_between_calls(functions: Sequence[Any], owner: Any, kinds: tuple[type, ...]) -> dict[str, Any]:
     """What there may be of these kinds from call to call: on a class, and in what the code of functions names."""
     found = {f"{owner.__name__}.{k}": v for k, v in vars(owner).items() if not k.startswith("_")}
     found |= {spot.name: spot.get() for function in functions for spot in named(function)}

@@ -15,7 +15,7 @@ from gradwright.verify.check.battery.findings import advised, error, failed, pas
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.trial import Run, Trial, close
 from gradwright.verify.numeric.jacobian import is_floating
-from gradwright.verify.numeric.streams import Streams, kept_between_calls
+from gradwright.verify.numeric.streams import Streams, state_between_calls
 
 
 def runs(trial: Trial) -> Finding:
@@ -195,4 +195,4 @@ def state(trial: Trial) -> dict[str, str]:
         return {}
     kinds = (int, float, list, dict, set, np.ndarray, trial.T.Tensor, type(None))
     parts = [getattr(function, part) for part in ("forward", "backward", "setup_context")]
-    return {k: f"{id(v)} {v!r}" for k, v in kept_between_calls(parts, function, kinds).items()}
+    return {k: f"{id(v)} {v!r}" for k, v in state_between_calls(parts, function, kinds).items()}
