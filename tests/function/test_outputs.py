@@ -226,3 +226,24 @@ def test_an_input_that_is_returned_is_of_the_class_that_its_operations_give(T, k
         y = Same.apply(x)
     y = y[0] if road == "several" else y
     assert type(y) is type(x.view_as(x))
+
+
+@pytest.mark.parametrize("kind", ["plain", "a leaf", "a result", "a view of a leaf", "a view"])
+def test_an_input_that_is_returned_under_no_grad_has_no_history(T, kind):
+    class Same(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+    x = T.ones(2, requires_grad=kind in ("a leaf", "a result", "a view of a leaf"))
+    x = x * 1 if kind == "a result" else x[:] if "view" in kind else x
+    with T.no_grad():
+        y = Same.apply(x)
+        assert not y.requires_grad
+        y.add_(1)
+    assert not y.requires_grad
+    assert y.grad_fn is None
+    y.mul_(2)
+    assert x.tolist() == [4, 4]
+    assert x._version == 2
+    assert x.requires_grad == (kind in ("a leaf", "a result", "a view of a leaf"))

@@ -24,7 +24,7 @@ from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.strict import warn
 from gradwright.engine.version import bump, is_held, written_at
-from gradwright.engine.view import View, check_writable, rebase
+from gradwright.engine.view import View, alias_of, check_writable, rebase
 from gradwright.function import ctx_attributes, of_containers
 from gradwright.function.contract.containers import among, only_tensors
 from gradwright.function.contract.reached import held_in, reachable
@@ -127,9 +127,11 @@ def _outputs(node: Any, result: Any) -> tuple[Any, ...]:
 
 
 def _viewed(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs where nothing is recorded: an input returned as it came becomes a view of itself."""
+    """The outputs where nothing is recorded: an input returned as it came becomes a view of itself, without history."""
     return tuple([
-        o if not isinstance(o, TensorBase) or among(o, dirty) else _view(o, o if among(o, args) else None)
+        o if not isinstance(o, TensorBase) or among(o, dirty) else _view(o, None) if not among(o, args)
+        else _view(o, o) if o._node is None and (o._view is None or o._view.base._node is None)
+        else _of_class(o, alias_of(o))
         for o in outputs
     ])  # fmt: skip
 
@@ -193,12 +195,16 @@ def _view(o: Any, x: Any) -> Any:
         return o
     else:
         base = x if x._view is None else x._view.base
-        shown = share(wrap(o.array, None, x._counter), o)
-        if type(o) is not slots.tensor and hasattr(o, "view_as"):
-            shown.__class__ = type(o.view_as(o))  # a class of the user's, which says what its operations give
-        o = shown
+        o = _of_class(o, share(wrap(o.array, None, x._counter), o))
     o._view = View(base, (), "function")
     return o
+
+
+def _of_class(o: Any, shown: Any) -> Any:
+    """``shown`` in the class that operations on ``o`` give: that of a user's says which."""
+    if type(o) is not slots.tensor and hasattr(o, "view_as"):
+        shown.__class__ = type(o.view_as(o))
+    return shown
 
 
 def _references(single: bool) -> int:
