@@ -24,6 +24,7 @@ from gradwright.engine.strict import warn
 from gradwright.engine.version import noted
 from gradwright.function.contract.function_ctx import FunctionCtx, deprecated, tensors_alone
 from gradwright.function.contract.signature import check_returned, dense, parameters, root
+from gradwright.function.saved import contents
 from gradwright.function.watched import in_motion
 from gradwright.function.watched.after_backward import check_cotangent, check_saved, own, own_tensors
 from gradwright.function.watched.in_backward import Guard
@@ -272,14 +273,13 @@ class BackwardNode(Node):
             versions.append(version if version is None or version.__class__ is int else noted(version))
             if t is not None and t._node is not None:
                 inputs.append(t._node)
-        before = now()
+        before, held = now(), contents(self) if now().level is not None else ()
         guard = Guard(type(self).__name__, inputs, getattr(type(self), "surrogate", None), before.records)
         try:
             earlier = LeftByBackward(self) if self.__dict__ else None
             try:
                 switch(before.but(listener=guard))
-                function = self._function
-                derivative = function.backward if function._usual else function._derivative()
+                derivative = self._function.backward if self._function._usual else self._function._derivative()
                 for name, t in earlier.rest if earlier else ():
                     guard.doubt(t, name, "an earlier backward")
                 runs = self._replay is not None and (before.records or in_motion.moving(self))
@@ -302,7 +302,7 @@ class BackwardNode(Node):
             if self._read:
                 check_saved(self)
             found = own_tensors(checked, grads)
-            return guard.settled(in_motion.checked(self, grads, guard, found) if guard.halted else found)
+            return guard.settled(in_motion.checked(self, grads, guard, found, held) if guard.halted else found)
         finally:
             if guard.doubted or guard.written or guard.outer is not None:
                 guard.done()

@@ -1,8 +1,10 @@
-"""What a Function has kept for its backward, with other arrays in the place of those that were kept."""
+"""What a Function has kept for its backward: with other arrays in the place of those, or as it was before backward."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 
@@ -27,6 +29,26 @@ def replace(node: Any, other: Callable[[Any], Any]) -> Callable[[], None]:
             part.packed = packed
 
     return put_back
+
+
+def contents(node: Any) -> list[tuple[Any, Any]]:
+    """What is on a ctx now, and in its lists and dictionaries, from which backward may take it: for `refill`."""
+    found, attributes = [vars(node), *vars(node).values()], getattr(node, "_attributes", None)
+    if attributes:
+        found += attributes.given, *[getattr(part, "value", None) for part in attributes.parts(attributes)]
+    return [(held, copy(held)) for held in found if held.__class__ in _REFILLED]
+
+
+def refill(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Let what `contents` has found be as it was then; returns how it is now."""
+    now = [(held, copy(held)) for held, _ in pairs]
+    for held, content in pairs:
+        held.clear()
+        (held.update if hasattr(held, "update") else held.extend)(content)
+    return now
+
+
+_REFILLED = (list, dict, set, deque)
 
 
 def _attributes(node: Any) -> list[Any]:

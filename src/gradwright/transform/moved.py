@@ -25,6 +25,7 @@ from gradwright.function.contract.containers import flatten, unflatten
 from gradwright.function.contract.reached import reachable
 from gradwright.function.outputs import unrecorded
 from gradwright.function.pushforward import begun, finished
+from gradwright.function.saved import contents
 from gradwright.function.watched import in_motion, outside_ctx
 from gradwright.function.watched.in_backward import Guard, unequal
 from gradwright.ops.shape import alias
@@ -78,7 +79,7 @@ def _guarded(cls: Any, ctx: Any, values: Sequence[Any], result: Any, tangents: S
     """
     given = [t for t in (*tangents, *tensors_in(vars(ctx)), *ctx._to_save) if isinstance(t, TensorBase)]
     nodes = [t._node for t in given if t._node is not None]
-    before = now()
+    before, held = now(), contents(ctx)
     guard = Guard(f"{cls.__name__}.jvp", nodes, getattr(cls._node_class, "surrogate", None), before.records)
     try:
         switch(before.but(listener=guard))
@@ -100,7 +101,7 @@ def _guarded(cls: Any, ctx: Any, values: Sequence[Any], result: Any, tangents: S
         return _guarded(cls, own, values, result, [*map(still, tangents)], False)
 
     look = partial(in_motion.passed, again)
-    return guard.settled(in_motion.compared(look, [t.array for t in given], guard, found))
+    return guard.settled(in_motion.compared(look, [t.array for t in given], guard, found, held))
 
 
 def _has_history(v: Any) -> bool:

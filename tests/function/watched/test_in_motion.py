@@ -6,6 +6,7 @@ what was cut off cancels, or does not matter, it is right. What it should be is 
 
 import re
 import warnings
+from copy import copy
 
 import pytest
 
@@ -128,6 +129,8 @@ KEPT = {
     "in a list": in_forward(in_list, lambda ctx: Place.slopes[-1]),
     "on ctx": in_forward(lambda ctx, x: setattr(ctx, "slope", 3 * x * x), lambda ctx: ctx.slope),
     "saved": in_forward(lambda ctx, x: ctx.save_for_backward(3 * x * x), lambda ctx: ctx.saved_tensors[0]),
+    "saved twice": in_forward(lambda ctx, x: ctx.save_for_backward(x, x),
+                              lambda ctx: 3 * ctx.saved_tensors[0] * ctx.saved_tensors[1].detach()),
     "detached": in_forward(lambda ctx, x: setattr(ctx, "x", x.detach()), lambda ctx: 3 * ctx.x**2),
     "in a dictionary": in_forward(lambda ctx, x: setattr(ctx, "x", {"x": x}), lambda ctx: 3 * ctx.x["x"].detach() ** 2),
     "as numbers": in_forward(lambda ctx, x: setattr(ctx, "x", x.tolist()),
@@ -199,6 +202,85 @@ def test_a_shift_that_cancels_is_right(road):
     p = X.softmax(0)
     found = ROADS[road](LogSumExp.apply)
     assert gw.allclose(found, (gw.diag(p) - gw.outer(p, p)) @ V)
+
+
+def _delete(ctx):
+    factor = ctx.factor
+    del ctx.factor
+    return factor
+
+
+def _count(ctx):
+    ctx.factor += 1
+    return ctx.factor
+
+
+def _draw(ctx):
+    return 3 + 0 * gw.rand(1).item()
+
+
+USED_UP = {
+    "popped": ([3.0], lambda ctx: ctx.factor.pop()),
+    "popped of a dictionary": ({"factor": 3.0}, lambda ctx: ctx.factor.pop("factor")),
+    "a popped tensor": ([gw.tensor(3.0)], lambda ctx: ctx.factor.pop()),
+    "deleted": (3.0, _delete),
+    "counted": (2.0, _count),
+    "drawn": (None, _draw),
+}
+
+
+@pytest.mark.parametrize("name", USED_UP)
+@pytest.mark.parametrize("of", ["backward", "jvp"])
+@pytest.mark.parametrize("road", ["jvp(grad)", "jvp(jvp)", "hessian", "jacfwd(jacfwd)", "jet", "vmap(jvp(grad))"])
+def test_what_a_derivative_uses_up_is_there_again_when_it_is_looked_at_once_more(road, of, name):
+    given, use = USED_UP[name]
+    runs = []
+
+    def slope(ctx, g):
+        (x,) = ctx.saved_tensors
+        shift = x.detach().amax()
+        runs.append(name)
+        return g * use(ctx) * (x - shift + shift) ** 2
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            ctx.factor = copy(given)
+            return x**3
+
+        backward = staticmethod(slope)
+        if of == "jvp":
+            jvp = staticmethod(slope)
+
+    gw.manual_seed(0)
+    before = gw.get_rng_state()
+    if name == "drawn" and road in ("hessian", "jacfwd(jacfwd)", "vmap(jvp(grad))"):
+        return  # random numbers are refused under vmap
+    assert gw.allclose(ROADS[road](lambda x: Cube.apply(x).sum()), TRUE)
+    if name == "drawn":
+        assert len(runs) > 1
+        after = gw.get_rng_state()
+        gw.set_rng_state(before)
+        drawn = 0
+        while not gw.equal(gw.get_rng_state(), after):
+            gw.rand(1)
+            drawn += 1
+        assert drawn < len(runs)
+
+
+def test_what_is_used_up_outside_of_ctx_is_told():
+    factors = [3.0, 3.0]
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * factors.pop() * (x - x.detach().amax() + x.detach().amax()) ** 2
+
+    with pytest.raises(IndexError) as caught:
+        ROADS["jvp(grad)"](lambda x: cube(backward).apply(x).sum())
+    assert "run once more to" in caught.value.__notes__[0].replace(",", "")
+    assert "detach()" in caught.value.__notes__[0]
 
 
 def test_results_of_harmless_cuts_have_no_history():

@@ -2,7 +2,8 @@
 
 Nothing can stand for what was cut off there, as a `gradwright.function.watched.in_backward.Cut` does for a history. So
 if values that move have left, backward is run once more, recorded, on the values alone; a pass through what it returns
-then raises if it comes to a cut with anything but rounding, as that of any other second derivative does.
+then raises if it comes to a cut with anything but rounding, as that of any other second derivative does. That run finds
+ctx as the first one did, and draws no random numbers that anybody misses.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from gradwright.engine.calls import grad
 from gradwright.engine.levels import LevelArray, is_followed, moves
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node
-from gradwright.function.saved import arrays, replace
+from gradwright.engine.source_line import Place
+from gradwright.function.saved import arrays, refill, replace
 from gradwright.function.watched.in_backward import Cut, Guard, unequal
+from gradwright.function.watched.rerun import as_it_was
 
 
 def moving(node: Any) -> bool:
@@ -36,23 +39,36 @@ def _arrays(node: Any, grads: Sequence[Any]) -> list[Any]:
     return [*[t.array for t in grads if t is not None], *arrays(node)]
 
 
-def checked(node: Any, grads: Sequence[Any], guard: Guard, found: list[Any]) -> list[Any]:
+def checked(node: Any, grads: Sequence[Any], guard: Guard, found: list[Any], held: Sequence[Any]) -> list[Any]:
     """`compared` with what the backward of ``node`` has found for these cotangents."""
-    return compared(partial(_look, node, grads), _arrays(node, grads), guard, found)
+    return compared(partial(_look, node, grads), _arrays(node, grads), guard, found, held)
 
 
-def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, found: list[Any]) -> list[Any]:
+def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, found: list[Any],
+             held: Sequence[Any]) -> list[Any]:  # fmt: skip
     """What has been found of arrays, if nothing is missing in how that moves, which ``again`` looks for.
 
-    Raises CutError if something is; if that is missing in a history alone, what goes through that will raise it.
+    ``held`` is what `gradwright.function.saved.contents` gave before they were found. Raises CutError if something is
+    missing; if that is in a history alone, what goes through that will raise it.
     """
+    after = refill(held)
     try:
-        again()
+        with as_it_was({}):
+            again()
     except CutError as error:
         if guard.moved:
             raise
         lost = partial(_lost, guard, str(error), [n for array in given for n in _histories(array)])
         return [None if t is None else lost(t, inside=isinstance(t.array, LevelArray)) for t in found]
+    except Exception as error:
+        how, place = guard.halted
+        error.add_note(
+            f"raised while the derivative of {guard.name} was run once more, to see whether its own derivative misses "
+            f"what {how} cut off at {Place(*place)}: let it not use up what lies outside of ctx, or do without {how}"
+        )
+        raise
+    finally:
+        refill(after)
     return found
 
 
@@ -135,7 +151,7 @@ class _Leaves:
             return packed
         if source.__class__ is int or not (is_followed(array) or source in self.next):
             return (_values(array), counter, version, source)
-        leaf = self.inputs.get(source) or self._leaf(array)
+        leaf = self.inputs[source] if source in self.inputs else self._leaf(array)
         if source in self.next:
             self.inputs[source] = leaf
         return (leaf.array, leaf._counter, 0, leaf._node)
