@@ -151,6 +151,7 @@ class Entry:
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
         commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
+        touched: how often that said nothing, as another thread has written what it reads.
         last: the arrays of inputs that the last call was given, or has left.
         number: larger than that of every entry made before.
         place: which of its function's programs it is.
@@ -163,7 +164,7 @@ class Entry:
         held = [s.tensor for s in record.sources if s.look is not None and not s.is_given]
         self.changed = compiled_guards(guards, held)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
-        self.checked, self.place = checked, 0
+        self.checked, self.place, self.touched = checked, 0, 0
         self.race: Race | None = None
         text = _Text(record, leaves, guards, runner)
         self._fixed = text.fixed

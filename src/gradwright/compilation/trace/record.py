@@ -12,7 +12,7 @@ from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
 from gradwright.base import dtypes
 from gradwright.base.upward import slots
-from gradwright.compilation.node import Program
+from gradwright.compilation.node import Program, same
 from gradwright.compilation.spans import Disjoint
 from gradwright.compilation.trace.history import Saved, trace_backward
 from gradwright.compilation.trace.trace import Trace
@@ -20,7 +20,7 @@ from gradwright.compilation.trace.traced import Traced, Untraceable
 from gradwright.compilation.trace.units import Setting, Unit, hooks_of, outside
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import set_grad_enabled
-from gradwright.engine.memory import layout, overlaps
+from gradwright.engine.memory import layout, overlaps, whole
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import alias_of, is_severed, refresh
@@ -165,6 +165,31 @@ class Record:
     def written(self) -> list[int]:
         """The inputs whose memory is written."""
         return [k for k in self.program.writes if k is not None]
+
+    def is_touched(self, leaves: Sequence[Any]) -> bool:
+        """Whether another thread has written, since the run began, memory that the run has written, too."""
+        for k in self.written:
+            source, node = self.sources[k], self.program.inputs[k]
+            t = source.holder(leaves)
+            if source.array.__class__ is not np.ndarray:
+                held = whole(t) if source.whole else t.array
+                if held is not source.array:
+                    return True
+            elif not same(source.array, node.value):
+                return True
+        return False
+
+    def versions_now(self, leaves: Sequence[Any]) -> list[int]:
+        """How often the memory that a run writes has been written."""
+        return [int(outside(t, leaves)._counter[0]) for t, _, _ in self.versions]
+
+    def is_read_otherwise(self, arrays: Sequence[Any], before: Sequence[Any], versions: Sequence[int],
+                          leaves: Sequence[Any]) -> bool:  # fmt: skip
+        """Whether somebody else has written what a run has read, of which ``before`` are copies, or what it writes."""
+        written = set(self.written)
+        writes = zip(self.versions, versions, self.versions_now(leaves), strict=True)
+        return any(now != was + count for (_, count, _), was, now in writes) or any(
+            not same(a, b) for k, (a, b) in enumerate(zip(arrays, before, strict=True)) if k not in written)
 
 
 class Shown:

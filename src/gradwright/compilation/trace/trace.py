@@ -1,7 +1,8 @@
 """Tracing: an ordinary run of a function of tensors that leaves a program, and what it did beside.
 
-While a trace is on, every tensor that an operation meets holds a traced array. The memory of those there were before
-is an input each; what is written goes into new arrays, which are copied into that memory when the run has ended well.
+While a trace is on, every tensor that an operation meets holds a traced array, for its thread alone. The memory of
+those there were before is an input each; what is written goes into new arrays, which are copied into that memory when
+the run has ended well.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gradwright import backends
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
 from gradwright.compilation.node import INPUT, taken
+from gradwright.compilation.trace.apart import Apart
 from gradwright.compilation.trace.host import Drawing, applied, unobserved
 from gradwright.compilation.trace.traced import Notes, Traced, Untraceable
 from gradwright.compilation.trace.units import (
@@ -165,6 +167,7 @@ class Trace(Follows):
                  written: Mapping[int, Any] | None = None) -> None:  # fmt: skip
         super().__init__()
         self.notes, self.hosted, self.before, self.shares = Notes(), hosted, before, shares
+        self._apart = Apart(before.known, before.start)
         self._overwritten = Overwritten()
         self.written = written or {}
         self._lone: list[Any] = []
@@ -176,6 +179,10 @@ class Trace(Follows):
         self._left: dict[Any, bytes] = {}
         self.states: dict[int, State] = {}
         self._places: dict[tuple[Any, ...], Unit] = {}
+
+    def __enter__(self) -> Any:
+        self._apart.begin()
+        return super().__enter__()
 
     # -- what a watch is told --
 
@@ -364,11 +371,19 @@ class Trace(Follows):
     def restore(self, failed: bool = True) -> None:
         """Let tensors be as before the run; if it has ``failed``, also what draws, and what was made (else: `part`)."""
         self.notes.open = False
+        self._apart.end()
+        if not failed:
+            self._apart.keep(self.states)
         for unit in self.units:
-            for t, array in unit.showing if failed else [s for s in unit.showing if id(s[0]) in self.before.known]:
-                back_to(t, unit.parts.get(id(t)), array)
-                if type(t._node) is AccumulateGrad:
-                    t._node._array = array
+            for t, array in unit.showing:
+                is_known = id(t) in self.before.known
+                if is_known and getattr(t, "_part", None) is not unit.parts.get(id(t)):
+                    back_to(t, unit.parts.get(id(t)), array)
+                elif failed and not is_known:
+                    back_to(t, unit.parts.get(id(t)), array)
+                    t._counter = self._apart.shared(t._counter)
+                    if type(t._node) is AccumulateGrad:
+                        t._node._array = array
         for state in self.states.values():
             state.restore()
         if failed:

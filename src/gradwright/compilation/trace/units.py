@@ -63,12 +63,8 @@ class State:
         self.look = look(t)
 
     def restore(self) -> None:
-        """Let it be so again."""
+        """Let its hooks be so again: all else was changed for the thread of the run alone."""
         t = self.tensor
-        t.array, t._node, t._counter, t._view = self.array, self.node, self.counter, self.view
-        if getattr(t, "_grad", None) is not self.grad:
-            t._grad = self.grad
-        t._counter[0] = self.version
         hooks, kinds, retained = self.hooks
         if hooks is not None:
             for kind, held in zip(_HOOKS, kinds, strict=True):
