@@ -2,15 +2,19 @@
 
 import dataclasses
 import logging
+import random
+import re
+import threading
 import types
-from collections import OrderedDict, deque, namedtuple
+from collections import Counter, OrderedDict, UserDict, defaultdict, deque, namedtuple
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.function.contract.reached import held_in, named, reachable, spots
+from gradwright.function.contract.reached import held_in, is_closed, named, reachable, slots, spots
 
 T, A = gw.ones(2), np.ones(3)
 GLOBAL = gw.tensor(1.0)
@@ -185,3 +189,26 @@ def test_what_one_function_names():
     assert {spot.name: spot.get() for spot in named(uses)} == {
         "inner": inner, "Held": Held, "Held.value": 1, "dataclasses": dataclasses}  # fmt: skip
     assert [*named(len)] == []
+
+
+class _Slotted:
+    __slots__ = ("__own", "shown")
+
+
+class _Both(_Slotted, UserDict):
+    pass
+
+
+@pytest.mark.parametrize(("cls", "is_so"), [
+    (_Slotted, False), (_Both, False), (Counter, False), (Fraction, False),
+    (type("Derived", (np.ndarray,), {}), False), (np.polynomial.Polynomial, False), (random.Random, True),
+    (np.random.Generator, True), (threading.local, True), (bytearray, True), (re.Pattern, True),
+    (type("Derived", (bytearray,), {}), True),
+])  # fmt: skip
+def test_whether_objects_of_a_class_have_a_state_in_compiled_code(cls, is_so):
+    assert is_closed(cls) is is_so
+
+
+def test_slots_are_told_by_the_names_that_python_keeps():
+    assert slots(_Both) == ["_Slotted__own", "shown"]
+    assert slots(defaultdict) == ["default_factory"]
