@@ -150,7 +150,7 @@ def test_modules():
 def test_objects_methods_and_containers():
     class Holder:
         def __init__(self):
-            self.held_in = {"a": [GLOBAL], 1: deque([inside])}
+            self.kept = {"a": [GLOBAL], 1: deque([inside])}
 
         def run(self, x):
             return x
