@@ -96,13 +96,14 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The public names that mypy knows too little of, where it reads the package as a user's program does."""
     where = tmp_path_factory.mktemp("revealed")
     program, paths = where / "program.py", public()
-    doors = sorted({path.rpartition(".")[0] for path in paths} - {"gradwright.Tensor"})
-    program.write_text("\n".join([f"import {door}" for door in doors] + [f"reveal_type({path})" for path in paths]))
+    namespaces = sorted({path.rpartition(".")[0] for path in paths} - {"gradwright.Tensor"})
+    lines = [f"import {namespace}" for namespace in namespaces] + [f"reveal_type({path})" for path in paths]
+    program.write_text("\n".join(lines))
     said = subprocess.run([sys.executable, "-m", "mypy", "--config-file=", "--cache-dir", where, program],
                           capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(SOURCE)})  # fmt: skip
     types = {int(m[1]): m[2] for m in re.finditer(r':(\d+): note: Revealed type is "(.*)"', said.stdout)}
     assert len(types) == len(paths), said.stdout[-2000:]
-    return {path for line, path in enumerate(paths, len(doors) + 1) if is_bare(types[line])}
+    return {path for line, path in enumerate(paths, len(namespaces) + 1) if is_bare(types[line])}
 
 
 def has(reason: str, path: str) -> bool:

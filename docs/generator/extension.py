@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 from docs.generator import chinese, code_pages
-from docs.generator.names import doors
+from docs.generator.names import namespaces
 from docs.generator.pages import Reference
 
 
@@ -51,7 +51,7 @@ def resolve(app: Sphinx, env: Any, node: nodes.Element, words: nodes.Element) ->
     domain, target = env.domains.python_domain, node["reftarget"].removeprefix("gw.").removeprefix("torch.")
     here = node.get("py:module") or "gradwright"
     above = [here.rsplit(".", i)[0] for i in range(here.count(".") + 1)]
-    for start in (*above, *doors(), "gradwright.Tensor", "gradwright.nn.Module"):
+    for start in (*above, *namespaces(), "gradwright.Tensor", "gradwright.nn.Module"):
         if f"{start}.{target}" in domain.objects:
             return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"{start}.{target}", node, words)
     return None

@@ -24,14 +24,14 @@ _CONSTANTS = (float, str, type(None), type(gradwright.float32))
 class Name:
     """A public name: where it is offered, and what it stands for."""
 
-    door: str
+    namespace: str
     name: str
     value: Any = field(compare=False)
 
     @property
     def path(self) -> str:
         """The name in full."""
-        return f"{self.door}.{self.name}"
+        return f"{self.namespace}.{self.name}"
 
 
 def public(module: ModuleType) -> list[str]:
@@ -53,16 +53,16 @@ def _is_made(value: Any, where: str) -> bool:
     return isinstance(value, _CONSTANTS) or (f"{home}.".startswith(f"{where}.") and not isinstance(value, TypeVar))
 
 
-def torch_path(door: str) -> str | None:
+def torch_path(namespace: str) -> str | None:
     """PyTorch's module at which the names of one of gradwright's are PyTorch's, too, if there is one."""
-    path = "torch" + door.removeprefix("gradwright")
+    path = "torch" + namespace.removeprefix("gradwright")
     if path in served.SHARED:
         return path
-    return next((there for there, here in served.ELSEWHERE.items() if here == door), None)
+    return next((there for there, here in served.ELSEWHERE.items() if here == namespace), None)
 
 
 @functools.cache
-def doors() -> tuple[str, ...]:
+def namespaces() -> tuple[str, ...]:
     """The modules that users import, the upper ones first, with the names that they offer."""
     rooms = [name for name in gradwright.__all__ if inspect.ismodule(getattr(gradwright, name))]
     found = {"gradwright" + path.removeprefix("torch") for path in served.SHARED}
@@ -85,11 +85,11 @@ def _below(path: str) -> Iterator[str]:
 
 
 def names() -> list[Name]:
-    """All public names, door by door."""
+    """All public names, namespace by namespace."""
     found = []
-    for door in doors():
-        module = importlib.import_module(door)
-        found += [Name(door, name, getattr(module, name)) for name in public(module)]
+    for namespace in namespaces():
+        module = importlib.import_module(namespace)
+        found += [Name(namespace, name, getattr(module, name)) for name in public(module)]
     return found
 
 
@@ -106,7 +106,7 @@ def first_of_each(found: list[Name]) -> dict[Name, Name]:
 
 
 def _main(group: list[Name]) -> Name:
-    beside = [name for name in group if name.door == group[0].door]
+    beside = [name for name in group if name.namespace == group[0].namespace]
     value = group[0].value
     code = getattr(inspect.unwrap(value) if inspect.isfunction(value) else None, "__code__", None)
     given = code.co_name if code else repr(value).rpartition(".")[2]

@@ -12,7 +12,7 @@ from typing import Any
 import gradwright
 from docs.generator import docstrings, torch_links
 from docs.generator.figures import figure
-from docs.generator.names import Name, doors, first_of_each, names, torch_path
+from docs.generator.names import Name, first_of_each, names, namespaces, torch_path
 from docs.generator.places import ROOT, Place, formulas, place
 from docs.generator.signatures import signatures
 
@@ -48,13 +48,13 @@ class Reference:
         found: dict[str, list[str]] = {}
         tops: dict[str, str] = {}
         others = []
-        for door in doors():
-            own = [name for name in self.names if name.door == door]
+        for namespace in namespaces():
+            own = [name for name in self.names if name.namespace == namespace]
             if not any(self.first[name] is name for name in own):
-                others.append(door)
+                others.append(namespace)
                 continue
-            tops[door] = _first_line(inspect.getdoc(importlib.import_module(door)))
-            found |= self._door(door, own)
+            tops[namespace] = _first_line(inspect.getdoc(importlib.import_module(namespace)))
+            found |= self._door(namespace, own)
         found |= self._tensor()
         found["paths"] = self._paths(others)
         members = sum(name[0] != "_" for name in dir(gradwright.Tensor))
@@ -69,22 +69,22 @@ class Reference:
 
     # -- pages --
 
-    def _door(self, door: str, own: list[Name]) -> dict[str, list[str]]:
+    def _door(self, namespace: str, own: list[Name]) -> dict[str, list[str]]:
         described = [name for name in own if self.first[name] is name and name.value is not gradwright.Tensor]
-        elsewhere = [name for name in own if self.first[name] is not name and self.first[name].door != door]
-        module = importlib.import_module(door)
-        title = f"{door} ({torch_path(door)})" if ".pytorch." in door else door
-        start = [*_title(title), *self._module(door), *docstrings.rest(inspect.getdoc(module) or ""), ""]
+        elsewhere = [name for name in own if self.first[name] is not name and self.first[name].namespace != namespace]
+        module = importlib.import_module(namespace)
+        title = f"{namespace} ({torch_path(namespace)})" if ".pytorch." in namespace else namespace
+        start = [*_title(title), *self._module(namespace), *docstrings.rest(inspect.getdoc(module) or ""), ""]
         if len(described) <= LARGE:
-            return {door: [*start, *self._table(described), *self._entries(described), *self._pointers(elsewhere)]}
+            return {namespace: [*start, *self._table(described), *self._entries(described), *self._pointers(elsewhere)]}
         parts = self._parts(described)
         tensor = {"gradwright.Tensor": docstrings.summary(gradwright.Tensor.__doc__ or "")}
-        inner = tensor if door == "gradwright" else {}
-        inner |= {f"{door}-{part}": _about(part, members) for part, members in parts.items()}
-        pages = {door: [*start, *_contents(inner), *self._pointers(elsewhere)]}
+        inner = tensor if namespace == "gradwright" else {}
+        inner |= {f"{namespace}-{part}": _about(part, members) for part, members in parts.items()}
+        pages = {namespace: [*start, *_contents(inner), *self._pointers(elsewhere)]}
         for part, members in parts.items():
-            pages[f"{door}-{part}"] = [
-                *_title(f"{door}: {part.replace('_', ' ')}"), f".. py:currentmodule:: {door}", "",
+            pages[f"{namespace}-{part}"] = [
+                *_title(f"{namespace}: {part.replace('_', ' ')}"), f".. py:currentmodule:: {namespace}", "",
                 _about(part, members), "",
                 *self._table(members), *self._entries(members),
             ]  # fmt: skip
@@ -123,16 +123,16 @@ class Reference:
     def _paths(self, others: Iterable[str]) -> list[str]:
         """The modules whose names are all described at another."""
         lines = [*_title("Other import paths"), "The names of these modules are described where they stand first.", ""]
-        for door in others:
-            own = [name for name in self.names if name.door == door]
-            lines += [*_title(door, "-"), *self._module(door), *self._pointers(own, "")] if own else []
+        for namespace in others:
+            own = [name for name in self.names if name.namespace == namespace]
+            lines += [*_title(namespace, "-"), *self._module(namespace), *self._pointers(own, "")] if own else []
         return lines
 
     # -- parts of pages --
 
-    def _module(self, door: str) -> list[str]:
+    def _module(self, namespace: str) -> list[str]:
         """Says that a module is described here, unless a function has the same path."""
-        return [f".. py:{'currentmodule' if door in self.taken else 'module'}:: {door}", ""]
+        return [f".. py:{'currentmodule' if namespace in self.taken else 'module'}:: {namespace}", ""]
 
     def _table(self, described: list[Name]) -> list[str]:
         """The names, and what each is, in a line each."""
@@ -148,7 +148,8 @@ class Reference:
         """Names for what is described elsewhere."""
         lines = [heading, ""] if others else []
         for name in others:
-            lines += [f".. py:{_kind(name.value)}:: {name.name}", f"   :module: {name.door}", "   :no-typesetting:", ""]
+            kind = _kind(name.value)
+            lines += [f".. py:{kind}:: {name.name}", f"   :module: {name.namespace}", "   :no-typesetting:", ""]
         lines += [f"- ``{name.name}``: :py:obj:`{self.first[name].path}`" for name in others]
         return [*lines, ""]
 
@@ -162,15 +163,16 @@ class Reference:
         texts = (signatures(value) if callable(value) else []) or [""]
         short = texts[0] if len(texts) == 1 and len(texts[0]) < 50 else "(...)"
         heads = [f"{name.name}{text}" for text in texts]
-        heads += [f"{alias.name}{short}" for alias in self.aliases[name] if alias.door == name.door]
-        lines = [*_directive(kind, heads), f"   :module: {name.door}"]
+        heads += [f"{alias.name}{short}" for alias in self.aliases[name] if alias.namespace == name.namespace]
+        lines = [*_directive(kind, heads), f"   :module: {name.namespace}"]
         if kind == "data":
             lines += [f"   :type: {type(value).__name__}", f"   :value: {_short(value)}"]
         body = docstrings.rest(inspect.getdoc(value) or "") if callable(value) else []
         bases = [base for base in value.__bases__ if id(base) in self.by_value] if inspect.isclass(value) else []
         if bases:
             body += ["", "Base: " + ", ".join(f":py:obj:`{self.by_value[id(base)].path}`" for base in bases)]
-        if not name.name.endswith("_") and not name.door.startswith("gradwright.xp") and (picture := figure(value)):
+        drawn = not name.name.endswith("_") and not name.namespace.startswith("gradwright.xp")
+        if drawn and (picture := figure(value)):
             self.figures[name.path] = picture
             body += ["", f".. image:: {name.path}.svg", "   :class: figure", f"   :alt: {_ALT.format(name.name)}"]
         body += ["", *self._where(name)]
@@ -186,7 +188,7 @@ class Reference:
         links += [_link("Formula", found) for found in formulas(name.value)]
         if found := torch_links.link(name, at[0]):
             links.append(found)
-        if others := [f"``{alias.path}``" for alias in self.aliases[name] if alias.door != name.door]:
+        if others := [f"``{alias.path}``" for alias in self.aliases[name] if alias.namespace != name.namespace]:
             links.append("Also " + ", ".join(others))
         return [".. rst-class:: where", "", " · ".join(links), ""]
 

@@ -64,13 +64,13 @@ def _home(name: Name) -> Path:
     at = getattr(name.value, "__module__", None) or ""
     candidates = [at] if at.startswith("gradwright") else []
     candidates += [path for path in _declaring().get(name.name, ()) if vars(sys.modules[path])[name.name] is name.value]
-    for path in [*candidates, name.door]:
+    for path in [*candidates, name.namespace]:
         file = Path(importlib.import_module(path).__file__ or "")
         if name.name in _lines(file) or getattr(name.value, "__name__", "") in _lines(file):
             return file
     if code is not None and code.co_filename.startswith(str(PACKAGE)):
         return Path(code.co_filename)
-    return Path(importlib.import_module(name.door).__file__ or "")
+    return Path(importlib.import_module(name.namespace).__file__ or "")
 
 
 @functools.cache

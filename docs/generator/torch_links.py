@@ -24,7 +24,7 @@ _TOGETHER = {  # the page that has all names of a module
 
 def link(name: Name, where: str) -> str | None:
     """A link to PyTorch's name, made in the file ``where``; to a search for it if its page does not follow a rule."""
-    module = torch_path(name.door)
+    module = torch_path(name.namespace)
     path = f"{module}.{name.name}"
     if module is None or not known.is_known(path):
         return None

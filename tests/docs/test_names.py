@@ -15,9 +15,10 @@ PATHS = {name.path for name in NAMES}
 
 
 def test_all_that_the_modules_declare_is_public() -> None:
-    for door in ("", ".nn", ".nn.functional", ".optim", ".linalg", ".special", ".distributions", ".viz", ".check"):
-        module = importlib.import_module(f"gradwright{door}")
-        own = {f"gradwright{door}.{name}" for name in module.__all__ if not inspect.ismodule(getattr(module, name))}
+    for namespace in ("", ".nn", ".nn.functional", ".optim", ".linalg", ".special", ".distributions", ".viz", ".check"):
+        module = importlib.import_module(f"gradwright{namespace}")
+        names = (name for name in module.__all__ if not inspect.ismodule(getattr(module, name)))
+        own = {f"gradwright{namespace}.{name}" for name in names}
         assert own <= PATHS
 
 
@@ -37,7 +38,7 @@ def at(path: str) -> object:
 def test_modules_that_all_leaves_out_are_named() -> None:
     modules = {name for name, home in gradwright._LAZY.items() if home == f"gradwright.{name}"}
     assert modules - {*gradwright.__all__} == {"check", "optim", "testing", "viz"} <= set(n.OWN)
-    assert {f"gradwright.{name}" for name in modules} <= set(n.doors())
+    assert {f"gradwright.{name}" for name in modules} <= set(n.namespaces())
 
 
 def test_nothing_private_and_no_helper_is_public() -> None:

@@ -20,12 +20,12 @@ def pages() -> dict[str, str]:
 def test_every_public_name_is_on_a_page(pages: dict[str, str]) -> None:
     there: set[str] = set()
     for text in pages.values():
-        door = ""
+        namespace = ""
         for line in text.splitlines():
             if found := re.match(r"\.\. py:(?:current)?module:: (\S+)", line):
-                door = found[1]
+                namespace = found[1]
             elif found := re.match(r"(?:\.\. py:\w+::|   {9,})\s*([\w.]+)", line):
-                there.add(f"{door}.{found[1]}")
+                there.add(f"{namespace}.{found[1]}")
     members = {f"gradwright.Tensor.{name}" for name in dir(gw.Tensor) if name[0] != "_"}
     assert {name.path for name in REFERENCE.names} - there == set()
     assert members - there == set()

@@ -9,14 +9,14 @@ from docs.generator.names import Name
 from docs.generator.torch_links import BASE, link
 
 
-@pytest.mark.parametrize(("door", "value", "address"), [
+@pytest.mark.parametrize(("namespace", "value", "address"), [
     ("gradwright", gw.sum, "generated/torch.sum.html"),
     ("gradwright.nn", gw.nn.Linear, "generated/torch.nn.Linear.html"),
     ("gradwright.special", gw.special.bessel_j0, "special.html"),
     ("gradwright.serialization", gw.save, "search.html?q=torch.serialization.save"),
 ])  # fmt: skip
-def test_the_address_follows_the_module(door: str, value: object, address: str) -> None:
-    name = Name(door, value.__name__, value)
+def test_the_address_follows_the_module(namespace: str, value: object, address: str) -> None:
+    name = Name(namespace, value.__name__, value)
     assert f"<{BASE}/{address}>" in (link(name, "src/gradwright/face/functions/reduce.py") or "")
 
 

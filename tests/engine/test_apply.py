@@ -275,7 +275,7 @@ def test_static_arguments_by_name(x):
             apply(first, (x,), wrong)
 
 
-@pytest.mark.parametrize("dtype", [gradwright.float32, gradwright.complex64])  # by the quick way and by the door
+@pytest.mark.parametrize("dtype", [gradwright.float32, gradwright.complex64])  # by the quick way and by the general one
 def test_a_view_that_is_saved_is_at_the_version_of_its_base(dtype):
     base = gradwright.ones(3, dtype=dtype, requires_grad=True) * 1
     y = first(base, n=2).sum()

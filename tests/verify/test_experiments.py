@@ -381,7 +381,7 @@ def audited(F, *inputs):
     return [c.verdict for c in found.report.checked] == ["PASS"]
 
 
-DOORS = {
+ENTRIES = {
     "gradcheck": lambda F, *xs: gradcheck(F.apply, xs, raise_exception=False),
     "fast gradcheck": lambda F, *xs: gradcheck(F.apply, xs, raise_exception=False, fast_mode=True),
     "diagnose": lambda F, *xs: diagnose(F, xs).verdict == "VERIFIED",
@@ -390,10 +390,10 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("name", BENT)
-def test_what_is_not_linear_in_grad_output(name, door):
-    bend, finds = BENT[name], DOORS[door]
+def test_what_is_not_linear_in_grad_output(name, entry):
+    bend, finds = BENT[name], ENTRIES[entry]
     for values in ([0.3, -1.2], [0.4]):
         for value, slope in (SQUARES, CUBES):
             def forward(ctx, x, value=value):
@@ -416,9 +416,9 @@ TWICE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("alike", ALIKE)
-def test_one_tensor_for_two_arguments(alike, door):
+def test_one_tensor_for_two_arguments(alike, entry):
     def forward(ctx, x, y):
         ctx.same = ALIKE[alike](x, y)
         return Product.forward(ctx, x, y)
@@ -427,10 +427,10 @@ def test_one_tensor_for_two_arguments(alike, door):
     for rule in TWICE.values():
         F = made(Product, forward=forward, backward=lambda ctx, g, rule=rule: (
             rule(g, *ctx.saved_tensors) if ctx.same else Product.backward(ctx, g)))  # fmt: skip
-        assert not DOORS[door](F, *((x, x) if door == "audit" else (x, y)))
+        assert not ENTRIES[entry](F, *((x, x) if entry == "audit" else (x, y)))
     right = made(Product, forward=forward, backward=lambda ctx, g: (
         (2 * g * ctx.saved_tensors[0], None) if ctx.same else Product.backward(ctx, g)))  # fmt: skip
-    assert DOORS[door](right, *((x, x) if door == "audit" else (x, y)))
+    assert ENTRIES[entry](right, *((x, x) if entry == "audit" else (x, y)))
 
 
 @pytest.mark.parametrize("many", [2, 3])
@@ -450,15 +450,15 @@ FINDS = {gw.float32: 1.01, gw.float16: 1.05, gw.bfloat16: 2.0}
 
 
 @pytest.mark.filterwarnings("ignore:Input #0")
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("dtype", FINDS, ids=str)
-def test_wrong_in_a_narrow_dtype_alone(dtype, door):
+def test_wrong_in_a_narrow_dtype_alone(dtype, entry):
     x = gw.tensor([0.3, -1.2, 0.7], dtype=dtype, requires_grad=True)
     for factor in (FINDS[dtype], -1.0, 4.0):
         F = made(backward=lambda ctx, g, f=factor: Cube.backward(ctx, g) * (f if g.dtype == dtype else 1))
-        assert not DOORS[door](F, x), factor
-    if door != "diagnose":  # differences in 16 bits are too coarse for it to verify
-        assert DOORS[door](made(), x)
+        assert not ENTRIES[entry](F, x), factor
+    if entry != "diagnose":  # differences in 16 bits are too coarse for it to verify
+        assert ENTRIES[entry](made(), x)
 
 
 NARROW = {
@@ -503,16 +503,16 @@ CONJUGATED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("door", [d for d in DOORS if d != "audit"])
+@pytest.mark.parametrize("entry", [d for d in ENTRIES if d != "audit"])
 @pytest.mark.parametrize("dtype", [gw.complex128, gw.complex64], ids=str)
 @pytest.mark.filterwarnings("ignore:Input #0")
-def test_a_conjugate_that_real_numbers_do_not_miss(dtype, door):
+def test_a_conjugate_that_real_numbers_do_not_miss(dtype, entry):
     for values in ([0.3, 1.2], [0.3j, 1.2j], [0.5]):
         z = gw.tensor(values, dtype=dtype, requires_grad=True)
         for name, parts in UNCONJUGATED.items():
-            assert not DOORS[door](holomorphic(*parts), z), (name, values)
+            assert not ENTRIES[entry](holomorphic(*parts), z), (name, values)
         for name, parts in CONJUGATED.items():
-            assert DOORS[door](holomorphic(*parts), z), (name, values)
+            assert ENTRIES[entry](holomorphic(*parts), z), (name, values)
 
 
 # ---- what is right by all experiments --------------------------------------------------------------------

@@ -160,22 +160,22 @@ class ContinuousBernoulli(ExponentialFamily, BinaryParameter):
         """The p of the density."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
-    def _apart(self, t: Any, formula: Any, series: Any) -> Any:
+    def _by_size(self, t: Any, formula: Any, series: Any) -> Any:
         """``formula`` of the logits, and ``series`` of those close to 0, where it loses digits."""
         near = t.abs() < _NEAR
         return where(near, series(where(near, t, 0.0)), formula(where(near, 1.0, t)))
 
     def _cont_bern_log_norm(self) -> Any:
-        return self._apart(self.logits, lambda t: (t / (t / 2).tanh()).log(), lambda t: _series(_LOG_NORM, t**2))
+        return self._by_size(self.logits, lambda t: (t / (t / 2).tanh()).log(), lambda t: _series(_LOG_NORM, t**2))
 
     @property
     def mean(self) -> Tensor:
-        return self._apart(self.logits, lambda t: 0.5 + 0.5 / (t / 2).tanh() - 1 / t,
+        return self._by_size(self.logits, lambda t: 0.5 + 0.5 / (t / 2).tanh() - 1 / t,
                            lambda t: 0.5 + t * _series(_MEAN, t**2))  # fmt: skip
 
     @property
     def variance(self) -> Tensor:
-        return self._apart(self.logits, lambda t: 1 / t**2 - ((t / 2).tanh() ** -2 - 1) / 4,
+        return self._by_size(self.logits, lambda t: 1 / t**2 - ((t / 2).tanh() ** -2 - 1) / 4,
                            lambda t: _series(_VARIANCE, t**2))  # fmt: skip
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:

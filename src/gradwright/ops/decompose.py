@@ -267,7 +267,7 @@ def _svd_slope(xp, g, x_shape, out, reached):
     u, vh = whole[..., :k], wholeh[..., :k, :]
     if 0 not in reached and 2 not in reached:
         return mm(u * level(g[1], s, of="linalg.svd")[..., None, :], vh)
-    s = _singular_apart(xp, s, x_shape, reached)
+    s = _distinct_singular(xp, s, x_shape, reached)
     gu, gs, gvh = g[0][..., :k], level(g[1], s, of="linalg.svd"), g[2][..., :k, :]
     uh, v, divisor = adjoint(xp, u), adjoint(xp, vh), _divisor(xp, s)
     row, column = divisor[..., None, :], divisor[..., :, None]
@@ -297,7 +297,7 @@ def _svd_slope(xp, g, x_shape, out, reached):
     return dx
 
 
-def _singular_apart(xp, s, x_shape, reached):
+def _distinct_singular(xp, s, x_shape, reached):
     """The singular values, `distinct`; the vectors of the longer side have values of 0 beside them."""
     k = s.shape[-1]
 

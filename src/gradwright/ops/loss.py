@@ -7,12 +7,12 @@ from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.reduce import count
 from gradwright.ops.scatter import pick, scatter_add
 
-_APART = A(3, 4, low=-3.0, high=3.0, distinct=True, avoid=[0.0])
+_DISTINCT = A(3, 4, low=-3.0, high=3.0, distinct=True, avoid=[0.0])
 _PROBABILITY = A(3, 4, low=0.1, high=0.9)
 
 
 @builtin(kind="elementwise", node="HuberLossBackward0",
-         samples=[Sample(_APART, A(values=[[0.0] * 4] * 3), delta=d) for d in (1.05, 0.35)])  # fmt: skip
+         samples=[Sample(_DISTINCT, A(values=[[0.0] * 4] * 3), delta=d) for d in (1.05, 0.35)])  # fmt: skip
 def huber(xp, x, y, *, delta):
     """d**2/2 for a difference d = x - y of at most delta, the tangent beyond; slope delta at both kinks."""
     d = x - y

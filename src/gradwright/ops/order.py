@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradwright.ops.declare import A, Sample, builtin
 from gradwright.ops.reduce import keepdim
 
-_APART = [
+_DISTINCT = [
     Sample(A(3, 4, distinct=True), axis=None, keepdims=False),
     Sample(A(3, 4, distinct=True), axis=(1,), keepdims=False),
     Sample(A(2, 3, 2, distinct=True), axis=(0, 2), keepdims=True),
@@ -14,13 +14,13 @@ _WHOLE = [Sample(A(3, 4, distinct=True)), Sample(A(2, 2, 2, distinct=True)), Sam
 _POSITION = [Sample(A(3, 4), axis=1, keepdims=False), Sample(A(3, 4), axis=None, keepdims=False)]
 
 
-@builtin(kind="reduction", node="AmaxBackward0", samples=_APART)
+@builtin(kind="reduction", node="AmaxBackward0", samples=_DISTINCT)
 def max(xp, x, *, axis=None, keepdims=False):
     """Largest entry over ``axis``; tied entries share the cotangent equally, and at NaN it is NaN."""
     return xp.max(x, axis=axis, keepdims=keepdims)
 
 
-@builtin(kind="reduction", node="AminBackward0", samples=_APART)
+@builtin(kind="reduction", node="AminBackward0", samples=_DISTINCT)
 def min(xp, x, *, axis=None, keepdims=False):
     """Smallest entry over ``axis``; tied entries share the cotangent equally, and at NaN it is NaN."""
     return xp.min(x, axis=axis, keepdims=keepdims)

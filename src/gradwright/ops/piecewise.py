@@ -16,8 +16,8 @@ def unless(xp, condition, g):
     return xp.where(condition, xp.zero(g), g)
 
 
-_APART = [Sample(A(3, 4, avoid=[0.0])), Sample(A(avoid=[0.0]))]
-_ANY = [*_APART, Sample(A(3, complex=True, avoid=[0.0]))]
+_OFF_KINKS = [Sample(A(3, 4, avoid=[0.0])), Sample(A(avoid=[0.0]))]
+_ANY = [*_OFF_KINKS, Sample(A(3, complex=True, avoid=[0.0]))]
 _PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, distinct=True)), Sample(A(3, 1, distinct=True), A(2, distinct=True))]
 
 
@@ -166,7 +166,7 @@ minimum.vjp(
 )
 
 
-@builtin(kind="elementwise", node="ReluBackward0", samples=_APART, switch="out")
+@builtin(kind="elementwise", node="ReluBackward0", samples=_OFF_KINKS, switch="out")
 def relu(xp, x):
     """Rectifier, y = max(x, 0); the slope at the kink x = 0 is taken as 0."""
     return xp.maximum(x, xp.zero(x))

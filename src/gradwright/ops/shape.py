@@ -162,15 +162,15 @@ roll.vjp(x=lambda xp, g, shift, axis: xp.roll(g, shift=tuple(-s for s in shift),
 def tile(xp, x, *, reps):
     """``x`` laid side by side, ``reps`` times along each axis; more of these than axes come in front."""
     shape = (1,) * (len(reps) - x.ndim) + x.shape
-    apart = xp.reshape(x, tuple(m for n in shape for m in (1, n)))
-    whole = xp.broadcast_to(apart, tuple(m for pair in zip(reps, shape, strict=True) for m in pair))
+    split = xp.reshape(x, tuple(m for n in shape for m in (1, n)))
+    whole = xp.broadcast_to(split, tuple(m for pair in zip(reps, shape, strict=True) for m in pair))
     return xp.reshape(xp.asarray(whole, copy=True), tuple(r * n for r, n in zip(reps, shape, strict=True)))
 
 
 def _tile_slope(xp, g, x_shape, reps):
     shape = (1,) * (len(reps) - len(x_shape)) + x_shape
-    apart = xp.reshape(g, tuple(m for pair in zip(reps, shape, strict=True) for m in pair))
-    return xp.reshape(xp.sum(apart, axis=tuple(range(0, apart.ndim, 2)), keepdims=False), x_shape)
+    split = xp.reshape(g, tuple(m for pair in zip(reps, shape, strict=True) for m in pair))
+    return xp.reshape(xp.sum(split, axis=tuple(range(0, split.ndim, 2)), keepdims=False), x_shape)
 
 
 tile.vjp(x=_tile_slope)
@@ -184,8 +184,8 @@ def repeat(xp, x, *, repeats, axis):
 
 
 def _repeat_slope(xp, g, x_shape, repeats, axis):
-    apart = xp.reshape(g, (*x_shape[: axis + 1], repeats, *x_shape[axis + 1 :]))
-    return xp.sum(apart, axis=(axis + 1,), keepdims=False)
+    split = xp.reshape(g, (*x_shape[: axis + 1], repeats, *x_shape[axis + 1 :]))
+    return xp.sum(split, axis=(axis + 1,), keepdims=False)
 
 
 repeat.vjp(x=_repeat_slope)

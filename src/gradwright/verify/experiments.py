@@ -296,12 +296,12 @@ def _same_tensor(t: Trying) -> Fault | None:
     pairs = [(i, j) for j in range(len(arrays)) for i in range(j) if kinds[i] is not None and kinds[i] == kinds[j]]
     for i, j in pairs[:_PAIRS]:
         alike = Change([arrays[i].copy() if k in (i, j) else a for k, a in enumerate(arrays)], cotangents=t.cotangents)
-        apart, one = (_tried(partial(t.calls.outcome, c)) for c in (alike, alike._replace(same=(i, j))))
-        if apart is None or one is None:
+        alone, one = (_tried(partial(t.calls.outcome, c)) for c in (alike, alike._replace(same=(i, j))))
+        if alone is None or one is None:
             continue
-        parts = [g for g in (apart.gradients[k] for k in (i, j)) if g is not None]
-        due = [sum(parts) if k in (i, j) and parts else g for k, g in enumerate(apart.gradients)]
-        if off := t.off(one, Outcome(apart.values, due)):
+        parts = [g for g in (alone.gradients[k] for k in (i, j)) if g is not None]
+        due = [sum(parts) if k in (i, j) and parts else g for k, g in enumerate(alone.gradients)]
+        if off := t.off(one, Outcome(alone.values, due)):
             return Fault("same tensor", f"where `{t.names[i]}` and `{t.names[j]}` are one tensor {off} than for two "
                          "tensors of the same numbers", "return the gradient of each argument as if the other were "
                          "another tensor: they are added up")  # fmt: skip

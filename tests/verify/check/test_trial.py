@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from examples.right_functions import Product
-from gradwright.verify.check.trial import apart, close, source
+from gradwright.verify.check.trial import close, relative_error, source
 from tests.corpus import wrong
 from tests.corpus.right import Double
 from tests.corpus.wrong import Halved
@@ -37,7 +37,7 @@ def test_lines():
     ([1.0, 2.0], [1.0, 2.0], 0.0), ([1.0, 2.0], [1.0, 1.0], 0.5), ([np.nan], [np.nan], 0.0),
     ([1.0], [np.nan], np.inf), (None, [3.0], 1.0), (None, None, 0.0),
 ])  # fmt: skip
-def test_apart(a, b, off):
+def test_relative_error(a, b, off):
     a, b = (None if v is None else np.array(v) for v in (a, b))
-    assert apart([a], [b]) == off
+    assert relative_error([a], [b]) == off
     assert close([a], [b]) == (off == 0)

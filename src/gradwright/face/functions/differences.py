@@ -56,12 +56,12 @@ def gradient(input: Tensor, *, spacing: Tensor | float | Sequence[Tensor | float
     ``spacing``: a number (1 by default), or for each dim a number or a 1-d tensor of coordinates.
     """
     x = tensor_arg("gradient", input)
-    apart: Any = 1 if spacing is None else spacing
+    gaps: Any = 1 if spacing is None else spacing
     many = range(x.array.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     axes = [one_dim("gradient", d, x.array.ndim) for d in many]
-    if isinstance(apart, TensorBase):
-        apart = [apart] * len(axes) if not apart.array.ndim else [apart]
-    steps = list(apart) if isinstance(apart, (tuple, list)) else [apart] * len(axes)
+    if isinstance(gaps, TensorBase):
+        gaps = [gaps] * len(axes) if not gaps.array.ndim else [gaps]
+    steps = list(gaps) if isinstance(gaps, (tuple, list)) else [gaps] * len(axes)
     if len(steps) != len(axes):
         raise RuntimeError(
             "torch.gradient expected spacing to be unspecified, a scalar or its spacing and dim arguments to have the "

@@ -1,4 +1,4 @@
-"""Checks of values: class labels, indices, probabilities. One door, so that a mode can defer them."""
+"""Checks of values: class labels, indices, probabilities. All here, so that a mode can defer them."""
 
 from __future__ import annotations
 

@@ -174,9 +174,9 @@ def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
     n = max(len(shape), len(repetitions))
     times = (1,) * (n - len(repetitions)) + tuple(repetitions)
     shape = (1,) * (n - len(shape)) + tuple(shape)
-    apart = reshape(x, tuple(k for m in shape for k in (1, m)))
-    apart = broadcast_to(apart, tuple(k for pair in zip(times, shape, strict=True) for k in pair))
-    return reshape(apart, tuple(t * m for t, m in zip(times, shape, strict=True)))
+    split = reshape(x, tuple(k for m in shape for k in (1, m)))
+    split = broadcast_to(split, tuple(k for pair in zip(times, shape, strict=True) for k in pair))
+    return reshape(split, tuple(t * m for t, m in zip(times, shape, strict=True)))
 
 
 def _places(function: str, indices: Any, n: int) -> Any:

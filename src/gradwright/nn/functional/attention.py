@@ -94,11 +94,11 @@ def _added(mask: Any, like: Any, name: str) -> Any:
     return e.where(mask, _MINUS, 0.0).to(like.dtype)
 
 
-def _projected(inputs: tuple[Any, ...], apart: Any, packed: Any, bias: Any) -> Any:
+def _projected(inputs: tuple[Any, ...], separate: Any, packed: Any, bias: Any) -> Any:
     """Queries, keys and values, each by its own weight and third of the bias: at once if they are one tensor."""
     if packed is not None and inputs[0] is inputs[1] is inputs[2]:
         return chunk(linear(inputs[0], packed, bias), 3, -1)
-    each = chunk(packed, 3) if packed is not None else apart
+    each = chunk(packed, 3) if packed is not None else separate
     biases = chunk(bias, 3) if bias is not None else (None, None, None)
     return [linear(x, w, b) for x, w, b in zip(inputs, each, biases, strict=True)]
 
@@ -159,8 +159,8 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     if not use_separate_proj_weight and pair[0] != pair[1]:
         raise AssertionError(f"key shape {size(pair[0])} does not match value shape {size(pair[1])}")
     packed = None if use_separate_proj_weight else in_proj_weight
-    apart = (q_proj_weight, k_proj_weight, v_proj_weight)
-    q, k, v = _projected((query, key, value), apart, packed, in_proj_bias)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = _projected((query, key, value), separate, packed, in_proj_bias)
     padding, mask = _added(key_padding_mask, q, "key_padding_mask"), _added(attn_mask, q, "attn_mask")
     extra = 0
     if (bias_k is None) != (bias_v is None):

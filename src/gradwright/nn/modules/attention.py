@@ -79,8 +79,8 @@ class MultiheadAttention(Parametric):
         self.head_dim = embed_dim // num_heads
         self.add_zero_attn = add_zero_attn
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
-        apart = ["q_proj_weight", "k_proj_weight", "v_proj_weight"]
-        without = apart if self.kdim == self.vdim == embed_dim else ["in_proj_weight"]
+        separate = ["q_proj_weight", "k_proj_weight", "v_proj_weight"]
+        without = separate if self.kdim == self.vdim == embed_dim else ["in_proj_weight"]
         without += [] if bias else ["in_proj_bias"]
         without += [] if add_bias_kv else ["bias_k", "bias_v"]
         self._allocate(device, dtype, without)

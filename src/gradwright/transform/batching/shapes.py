@@ -61,9 +61,9 @@ def _restride(call: Call) -> Any:
     step = max(ends) - min(ends) + 1
     if call.op.kind == "view":
         array = layout(call.xs[0])
-        apart = array.strides[0] // array.itemsize
-        if apart != step and not overlapping((call.size, *both[0][0]), (apart, *both[0][1])) and _within(*both):
-            step = apart
+        stride = array.strides[0] // array.itemsize
+        if stride != step and not overlapping((call.size, *both[0][0]), (stride, *both[0][1])) and _within(*both):
+            step = stride
     source, target = (((call.size, *shape), (step, *strides), start) for shape, strides, start in both)
     return call.of(call.xs, source=source, target=target)
 

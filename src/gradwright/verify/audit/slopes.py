@@ -186,8 +186,8 @@ def _slope(f: Callable[[float], float], noise: float, unit: float) -> tuple[floa
         return None
     hs, slopes, sides = hs[good], slopes[good], sides[good]
     bars = 4 * noise / hs
-    steps_apart = np.abs(np.diff(slopes))
-    rough = np.maximum(sides, np.maximum(np.append(0.0, steps_apart), np.append(steps_apart, 0.0)))
+    changes = np.abs(np.diff(slopes))
+    rough = np.maximum(sides, np.maximum(np.append(0.0, changes), np.append(changes, 0.0)))
     rough[:-1] = np.maximum(rough[:-1], sides[1:])
     found = [(float(v), float(b)) for v, b in zip(slopes, bars + 2 * rough, strict=True)]
     for i in range(2, len(hs)):
@@ -225,10 +225,10 @@ def _noise(f: Callable[[float], float], unit: float, floor: float) -> float:
     for spacing, orders in ((64 * unit, (2, 3, 4)), (max(unit**0.5, 64 * unit) / 8, (4, 5, 6))):
         values = np.array([f(spacing * (k - _CLOSE / 2)) for k in range(_CLOSE + 1)])
         for order in orders:
-            apart = np.diff(values, order)
-            if np.isfinite(apart).all():
+            gap = np.diff(values, order)
+            if np.isfinite(gap).all():
                 scale = factorial(order) ** 2 / factorial(2 * order)
-                worst = max(worst, sqrt(scale * float(np.mean(apart**2))))
+                worst = max(worst, sqrt(scale * float(np.mean(gap**2))))
     return worst
 
 

@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BELOW, _ABOVE = 480, 190, 30, 14, 24, 10
 _MOST = 16.0
 _FINEST = 1e-8
 """Around 0 the axis shows points this close to it, as a part of the range."""
-_APART = 52.0
+_GAP = 52.0
 """So far apart labels of the axis must be."""
 _STYLES = {
     ("value", "float32"): ("#3b7dd8", "4 3"), ("gradient", "float32"): ("#d9822b", "4 3"),
@@ -71,7 +71,7 @@ def _ticks(low: float, high: float, across: Callable[[float], float]) -> list[fl
     powers = [s * 10.0 ** round(np.log10(size) - k) for k in (2, 5) for s in (1, -1)] if low <= 0 <= high else []
     kept: list[float] = []
     for x in chain((low, high), (0.0,) if low < 0 < high else (), powers, () if powers else ((low + high) / 2,)):
-        if low <= x <= high and all(abs(across(x) - across(k)) > _APART for k in kept):
+        if low <= x <= high and all(abs(across(x) - across(k)) > _GAP for k in kept):
             kept.append(x)
     return sorted(kept)
 

@@ -184,7 +184,7 @@ class Trial(Calls):
         return fault(trying, name)
 
 
-def apart(a: Sequence[Any], b: Sequence[Any]) -> float:
+def relative_error(a: Sequence[Any], b: Sequence[Any]) -> float:
     """How far two lists of arrays differ, as a part of the largest entry; None stands for zeros."""
     worst = 0.0
     for x, y in zip(a, b, strict=True):
@@ -206,7 +206,7 @@ def close(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether two lists of arrays are the same up to rounding."""
     kinds = [x.dtype for x in (*a, *b) if x is not None and is_floating(x.dtype)]
     unit = max(map(rounding, kinds), default=0.0)
-    return apart(a, b) <= 1e3 * unit
+    return relative_error(a, b) <= 1e3 * unit
 
 
 def source(function: Any, file: str) -> list[tuple[int, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.verify.diagnosis.context import Context
-from gradwright.verify.diagnosis.records import MEANT, Hypothesis, apart
+from gradwright.verify.diagnosis.records import MEANT, Hypothesis, to_digits
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.diagnosis.scaling import ENOUGH
 
@@ -118,7 +118,7 @@ def region(r: Residual, c: Context) -> Hypothesis | None:
     k = float(np.sum(numeric * analytic)) / size if size and np.isfinite(analytic).all() else 0.0
     scaled = np.where(rows[:, None], k * r.numeric, r.numeric)
     if size and r.explained(scaled, abs(k)) >= ENOUGH:
-        return Hypothesis("region", f"the gradient of `{r.name}` is wrong exactly where {text}: {apart(k, 1.0)[0]} "
+        return Hypothesis("region", f"the gradient of `{r.name}` is wrong exactly where {text}: {to_digits(k, 1.0)[0]} "
                           "times what it should be there", 1.0, f"look at the branch of backward for {text}", r.name, k)
     return Hypothesis("region", f"the gradient of `{r.name}` is wrong exactly where {text} ({wrong.sum()} of "
                       f"{judged.sum()} entries)", 0.9, f"look at the branch of backward for {text}", r.name)

@@ -86,7 +86,7 @@ class Case(Subject):
     def on(self, grid: Grid, outputs: Sequence[str]) -> Case:
         """The same, compared on a grid, with these names for the outputs."""
         self.grid = grid
-        self.rows = tuple(_parts(self.names, self.varied, grid, apart=True))
+        self.rows = tuple(_parts(self.names, self.varied, grid, separate=True))
         self.columns = tuple(_parts(outputs, self.outputs, grid))
         return self
 
@@ -134,11 +134,11 @@ def leaf(values: Any, like: Any) -> Any:
     return leaf_over(np.array(values, dtype=like.array.dtype))
 
 
-def _parts(names: Sequence[str], tensors: Sequence[Any], grid: Grid, apart: bool = False) -> Iterator[Part]:
+def _parts(names: Sequence[str], tensors: Sequence[Any], grid: Grid, separate: bool = False) -> Iterator[Part]:
     start = 0
     for name, t in zip(names, tensors, strict=True):
         part = Part(name, tuple(t.array.shape), t.array.dtype.kind == "c", start, grid)
-        start += 0 if apart else part.size
+        start += 0 if separate else part.size
         yield part
 
 

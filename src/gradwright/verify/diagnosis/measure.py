@@ -87,9 +87,9 @@ def _widen(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
         sizes = np.hstack([_real(here(np.asarray(a)), c) for a, c in zip(at, case.columns, strict=True)])
         unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
         value, bar = n.value[rows], n.bar[rows]
-        apart = np.abs(slopes - value)
-        torn = apart > np.abs(value) / 2 + bar + _NOISE * unit * (np.abs(sizes) / tiny[:, None] + np.abs(value) / _TINY)
-        n.bar[rows], n.value[rows] = np.where(torn, np.maximum(bar, apart), bar), np.where(torn, slopes, value)
+        gap = np.abs(slopes - value)
+        torn = gap > np.abs(value) / 2 + bar + _NOISE * unit * (np.abs(sizes) / tiny[:, None] + np.abs(value) / _TINY)
+        n.bar[rows], n.value[rows] = np.where(torn, np.maximum(bar, gap), bar), np.where(torn, slopes, value)
 
 
 def _doubt(case: Case, x: Any, part: Part, backward: Any, n: _Numbers, grain: Any) -> None:
@@ -106,8 +106,8 @@ def _doubt(case: Case, x: Any, part: Part, backward: Any, n: _Numbers, grain: An
             return
         again, _ = _climb(case, x, grain, FINE, LEVELS, part.coordinates[rows])
         value, bar = n.value[rows], n.bar[rows]
-        apart = np.abs(again.value - value)
-        torn = ~n.kinks[rows] & ~again.kinks & (apart > 5 * (bar + again.bar) + 1e-6 * np.abs(value))
+        gap = np.abs(again.value - value)
+        torn = ~n.kinks[rows] & ~again.kinks & (gap > 5 * (bar + again.bar) + 1e-6 * np.abs(value))
         n.value[rows], n.bar[rows] = np.where(torn, again.value, value), np.where(torn, again.bar, bar)
 
 
@@ -174,9 +174,9 @@ def _numbers(case: Case, x: Any, part: Part, grain: Any) -> tuple[_Numbers, Rung
             again, fine = _climb(case, x, grain, FINE, 6, part.coordinates[rows])
             again.kinks[...] &= ~again.leaps | first.kinks[rows]
             last, before = rungs.slopes[-1, rows], rungs.slopes[-2, rows]
-            apart = np.abs(again.value - last)  # the finer steps must go on where the others ended
-            torn = ~first.kinks[rows] & (apart > 3 * np.abs(last - before) + 5 * again.bar + 0.2 * first.floor[rows])
-            again.bar[...] = np.where(torn, apart, again.bar)
+            gap = np.abs(again.value - last)  # the finer steps must go on where the others ended
+            torn = ~first.kinks[rows] & (gap > 3 * np.abs(last - before) + 5 * again.bar + 0.2 * first.floor[rows])
+            again.bar[...] = np.where(torn, gap, again.bar)
             steps = ~fine.slopes[-3:].any(0) & first.rising[rows]
             blunt = ~first.kinks[rows] & ~(again.bar < first.bar[rows])  # the finer steps drown in rounding
             blind = first.kinks[rows] & ~again.kinks & ~(again.floor < 0.25 * np.abs(first.right - first.left)[rows])

@@ -12,7 +12,7 @@ from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.measure import measure
 from gradwright.verify.diagnosis.random_sums import (
     along,
-    apart,
+    discrepancy,
     gradient,
     itself,
     only,
@@ -113,10 +113,10 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
     with case.listening():
         streams = Streams.now()
         first, again = gradient(case, cotangents), gradient(case, cotangents)
-        drift = _apart(first, again)
+        drift = _relative_error(first, again)
         if drift:
             streams.put_back()
-        draws = bool(drift) and not _apart(first, gradient(case, cotangents))
+        draws = bool(drift) and not _relative_error(first, gradient(case, cotangents))
         fresh, renewed = gradient(case.again(), cotangents), gradient(case.again(), cotangents)
         linear = _linearity(case, residuals, cotangents)
         held = _state(case)
@@ -127,7 +127,7 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
         "rest": rest,
         "backward_drift": drift,
         "draws": draws,
-        "renewed": _apart(fresh, renewed),
+        "renewed": _relative_error(fresh, renewed),
         **linear,
         **other,
         "state": tuple(dict.fromkeys((*found.state, *_changed(held, _state(case))))),
@@ -159,8 +159,8 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
             "at_zero": parts[0],
             "at_random": parts[1],
             "at_large": parts[2],
-            "saturates": bool(_apart(far, farther) < 1e-6),
-            "ignored": bool(zero.any() and _apart(zero, said) < 1e-9),
+            "saturates": bool(_relative_error(far, farther) < 1e-6),
+            "ignored": bool(zero.any() and _relative_error(zero, said) < 1e-9),
         }
 
 
@@ -199,14 +199,14 @@ def _other_point(case: Case, residuals: Sequence[Residual], cotangents: Sequence
         slope = along(there, cotangents, direction)
     except REFUSED:
         return {}
-    off, room = apart(there, said, direction, slope)
-    result: dict[str, Any] = {"interleaved": _apart(here_said, mixed)}
+    off, room = discrepancy(there, said, direction, slope)
+    result: dict[str, Any] = {"interleaved": _relative_error(here_said, mixed)}
     if abs(off) > room and case.grid.whole and not _is_wrong(case, there):
         return result
     if np.isfinite(off) and np.isfinite(room):
         result["elsewhere"] = abs(off), room
         known = _known(case, residuals, cotangents, direction)
-        result["same_elsewhere"] = _apart(said, here_said) < 1e-9 and abs(known - slope.value) > room
+        result["same_elsewhere"] = _relative_error(said, here_said) < 1e-9 and abs(known - slope.value) > room
     return result
 
 
@@ -231,7 +231,7 @@ def _other(array: Any) -> Any:
     return array * np.asarray(0.8731, array.dtype) if array.any() else array + np.asarray(0.25, array.dtype)
 
 
-def _apart(a: Any, b: Any) -> float:
+def _relative_error(a: Any, b: Any) -> float:
     """How far two rows differ, as a part of the larger."""
     with np.errstate(all="ignore"):
         if a.shape != b.shape:

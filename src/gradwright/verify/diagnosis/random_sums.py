@@ -47,7 +47,7 @@ class RandomSums:
     def off(self, rows: Any = None, levels: int = LEVELS) -> tuple[float, float]:
         """By how much the sum over these rows is off, and how far it may be; None for all of them."""
         direction = self.direction if rows is None else only(self.direction, rows)
-        return apart(self.subject, self.said, direction, along(self.subject, self.cotangents, direction, levels))
+        return discrepancy(self.subject, self.said, direction, along(self.subject, self.cotangents, direction, levels))
 
     def wrong_row(self) -> int:
         """A row that makes the sum be off."""
@@ -71,7 +71,7 @@ class RandomSums:
         return _bisected(int(ends[-1]), off)
 
 
-def apart(subject: Subject, said: Any, direction: Any, slope: Slope) -> tuple[float, float]:
+def discrepancy(subject: Subject, said: Any, direction: Any, slope: Slope) -> tuple[float, float]:
     """How far a sum of gradients along a direction is from its slope, and how far it may be."""
     unit = max(rounding(t.array.dtype) for t in (*subject.varied, *subject.outputs))
     with np.errstate(all="ignore"):

@@ -113,10 +113,10 @@ class Block:
     columns: Any
 
 
-def apart(a: Any, b: Any, digits: int = 6) -> tuple[str, str]:
+def to_digits(a: Any, b: Any, digits: int = 6) -> tuple[str, str]:
     """Two numbers with so many digits, or as many more as it takes to tell them apart.
 
-    >>> apart(3.000001, 3.0)
+    >>> to_digits(3.000001, 3.0)
     ('3.000001', '3')
     """
     for n in range(digits, 18):
@@ -232,7 +232,7 @@ def text(d: Diagnosis) -> str:
     lines += _wrapped("", d.sampled) if d.sampled else []
     judged = d.verdict is not Verdict.SURROGATE and any(b.wrong.any() for b in d.blocks)
     if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or judged):
-        analytic, numeric = apart(d.worst.analytic, d.worst.numeric, 8)
+        analytic, numeric = to_digits(d.worst.analytic, d.worst.numeric, 8)
         label = "worst entry, by its error bar: " if judged else "worst entry: "
         lines += _wrapped(label, f"{d.worst}: analytic {analytic}, numeric {numeric} ± {d.worst.bar:.1g}")
     lines += _wrapped("second witness: ", d.witness) if d.witness else []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.verify.diagnosis.context import Context
-from gradwright.verify.diagnosis.records import MEANT, Hypothesis, apart
+from gradwright.verify.diagnosis.records import MEANT, Hypothesis, to_digits
 from gradwright.verify.diagnosis.residual import Residual
 
 ENOUGH = 0.99
@@ -101,7 +101,7 @@ def _told(k: float, what: str, where: Any, r: Residual, c: Context) -> tuple[str
     if abs(k + 1) < max(_ONE, rough):
         return f"{what} has the wrong sign", f"negate {what} in backward", True
     name, divisor, is_size = c.named(k, rough) or ("", False, False)
-    times, _ = apart(k, 1.0)
+    times, _ = to_digits(k, 1.0)
     sign = "-" if k < 0 else ""
     sentence = f"{what} is {times} times what it should be{f'; {times} = {sign}{name}' if name else ''}"
     if divisor and is_size:
@@ -113,7 +113,7 @@ def _told(k: float, what: str, where: Any, r: Residual, c: Context) -> tuple[str
     elif name:
         mend = f"divide {what} in backward by {sign}{name}: it is multiplied by that once too often"
     else:
-        mend = f"multiply {what} in backward by {apart(1 / k, 1.0)[0]}"
+        mend = f"multiply {what} in backward by {to_digits(1 / k, 1.0)[0]}"
     return sentence, mend, bool(name)
 
 

@@ -159,10 +159,10 @@ class Comparison:
             return self._columns(part.output, part.of(found.value)), self._columns(part.output, found.bar)
         d: Differences = central(self.subject, x, self.steps[j][rows], rows)
         size = np.maximum(np.abs(here(d.up[part.output])), np.abs(here(d.down[part.output])))
-        apart = (d.ahead + d.behind)[:, None]
+        span = (d.ahead + d.behind)[:, None]
         with np.errstate(all="ignore"):
-            bar = np.where(apart, 4 * rounding(d.up[part.output].dtype) * size / apart, np.inf)
-        return np.where(apart, n, 0), self._columns(part.output, bar)
+            bar = np.where(span, 4 * rounding(d.up[part.output].dtype) * size / span, np.inf)
+        return np.where(span, n, 0), self._columns(part.output, bar)
 
     def _look_for_kinks(self, j: int, rows: Matrix) -> None:
         """Entries may agree at a kink by chance: backward and the difference may both be half-way."""

@@ -131,12 +131,12 @@ def check_batched_backward(subject: Subject, settings: Settings) -> None:
 def _same_in_batches(f: Callable[[Any], tuple[Any, ...]], like: Any, settings: Settings,
                      where: Callable[..., str], message: str) -> None:  # fmt: skip
     vs = [wrap(np.asarray(draw(like.array, k)).astype(like.array.dtype)) for k in (1, 2)]
-    apart = [f(v) for v in vs]
+    singly = [f(v) for v in vs]
     try:
         batch = vmap(f)(wrap(np.stack([v.array for v in vs])))
     except RuntimeError as e:
         raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{message}") from e
-    for k, (found, *rows) in enumerate(zip(batch, *apart, strict=True)):
+    for k, (found, *rows) in enumerate(zip(batch, *singly, strict=True)):
         got, due = (_values(t) for t in (found, rows))
         if not np.allclose(got, due, settings.rtol, settings.atol, equal_nan=True):
             raise GradcheckError(f"{where(k)}:\n\n{message}\n\nGot:\n{wrap(got)}\n\nExpected:\n{wrap(due)}")

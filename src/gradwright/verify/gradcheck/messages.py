@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright.base.errors import GradcheckError
 from gradwright.engine.base import wrap
-from gradwright.verify.diagnosis.records import apart
+from gradwright.verify.diagnosis.records import to_digits
 from gradwright.verify.gradcheck.settings import Settings
 
 
@@ -52,7 +52,7 @@ def mismatch(worst: Worst, part: str, numeric: Any, analytic: Any, settings: Set
     prefix = f"While considering the {part} part of complex outputs only, " if part else ""
     bar = f" ± {worst.bar:.1g}" if np.isfinite(worst.bar) else ""
     how = "computed with forward mode " if forward else ""
-    said, due = apart(worst.analytic, worst.numeric)
+    said, due = to_digits(worst.analytic, worst.numeric)
     return GradcheckError(
         f"{prefix}Jacobian {how}mismatch for output {worst.output} with respect to input {worst.input},\n"
         f"worst: {worst.what}: analytical {said}, numerical {due}{bar} "

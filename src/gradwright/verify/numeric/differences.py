@@ -246,8 +246,8 @@ def extrapolated(subject: Subject, x: Any, rows: Rows | None = None, *, levels: 
     first = max(first, 4 * rounding(x.array.dtype) ** (1 / 3))
     steps = np.array([step(x, first, rows, small=0.05) / 2**i for i in range(levels)])
     all_of = [central(subject, x, h, rows) for h in steps]
-    apart = 4 * rounding(x.array.dtype) * size_of(x, rows)[:, None]  # to round inside is to be given another x
-    found = [richardson(all_of, steps, k, dtype, apart * np.abs(all_of[levels // 2].slopes[k]))
+    granularity = 4 * rounding(x.array.dtype) * size_of(x, rows)[:, None]  # to round inside is to be given another x
+    found = [richardson(all_of, steps, k, dtype, granularity * np.abs(all_of[levels // 2].slopes[k]))
              for k, (_, dtype) in enumerate(subject.shapes)]  # fmt: skip
     coarse = steps[0] > first  # numbers so far apart that waves may lie between them: then all steps must agree
     if coarse.any():

@@ -315,8 +315,8 @@ def compared(sign: str, x: Any, y: Any) -> Any:
         if (a is b and series.finite(a)) or (d.is_zero() and not moves):
             return 0.0 if sign == "<" else 1.0
         if sign == "==":
-            apart = d < 0 or d > 0 if isinstance(d, series.arb) else d.is_finite() and not d.contains(0)
-            return 0.0 if apart else 0.5  # a number is apart from an infinity
+            disjoint = d < 0 or d > 0 if isinstance(d, series.arb) else d.is_finite() and not d.contains(0)
+            return 0.0 if disjoint else 0.5  # a number is apart from an infinity
         return 1.0 if d < 0 else 0.0 if d > 0 else 0.5
 
     found = each(test, x.value, y.value, moves)

@@ -115,10 +115,10 @@ def _near(said: list[Any], found: list[Any], far: float, words: str, least: floa
     same = len(said) == len(found) and all(a.shape == b.shape for a, b in zip(said, found, strict=True))
     if same:
         with np.errstate(all="ignore"):
-            apart = [np.abs(a - b) <= far * np.nanmax(np.abs(a), initial=0.0) + least for a, b in
+            agree = [np.abs(a - b) <= far * np.nanmax(np.abs(a), initial=0.0) + least for a, b in
                      zip(said, found, strict=True)]  # fmt: skip
         unknown = [np.isnan(a) | ~np.isfinite(b) for a, b in zip(said, found, strict=True)]
-        same = all((a | b).all() for a, b in zip(apart, unknown, strict=True))
+        same = all((a | b).all() for a, b in zip(agree, unknown, strict=True))
     if not same:
         raise NotProvedError(f"not proved: {words}")
 

@@ -28,8 +28,8 @@ def draw(sample: Sample, *, dtype: str = "float64", seed: int = 0) -> tuple[list
         ValueError: a range has no room for the entries it should hold.
     """
     generator = np.random.default_rng(seed)
-    apart = [a for a in sample.arrays if a.distinct]
-    gap = min((a.high - a.low for a in apart), default=0.0) / (8 * max(sum(map(_size, apart)), 1))
+    distinct = [a for a in sample.arrays if a.distinct]
+    gap = min((a.high - a.low for a in distinct), default=0.0) / (8 * max(sum(map(_size, distinct)), 1))
     taken: list[float] = []
 
     def make(value: Any) -> Any:

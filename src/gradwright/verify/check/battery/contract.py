@@ -13,7 +13,7 @@ from gradwright.verify.check.calls import Arg
 from gradwright.verify.check.discover import PLACE
 from gradwright.verify.check.records import Finding, Outcome
 from gradwright.verify.check.suspects import gradient
-from gradwright.verify.check.trial import Told, Trial, apart, close
+from gradwright.verify.check.trial import Told, Trial, close, relative_error
 from gradwright.verify.experiments import Fault
 
 
@@ -140,7 +140,7 @@ def dtype(trial: Trial) -> Finding:
     reference = precise.run()
     due = precise.backward(reference, [c.astype(o.detach().numpy().dtype) for c, o in zip(
         single.cotangents(run), reference.outputs, strict=True)])  # fmt: skip
-    off = max(apart(_wide(said), due), apart(_wide(run.arrays), reference.arrays))
+    off = max(relative_error(_wide(said), due), relative_error(_wide(run.arrays), reference.arrays))
     if off > 1e-2:
         return failed("precision", f"in float32 results are off by {off:.1g} of the largest",
                       "look for cancellation, overflow or a table in lower precision")  # fmt: skip

@@ -16,7 +16,7 @@ from gradwright.verify.check.battery.findings import failed, listed, passed, ski
 from gradwright.verify.check.battery.orders import first_order
 from gradwright.verify.check.calls import Arg, Call, flat, mapped
 from gradwright.verify.check.records import Finding
-from gradwright.verify.check.trial import Trial, apart, close
+from gradwright.verify.check.trial import Trial, close, relative_error
 from gradwright.verify.diagnosis import Verdict
 from gradwright.verify.numeric.differences import differences
 from gradwright.verify.numeric.draws import drawn
@@ -61,11 +61,11 @@ def forward_mode(trial: Trial) -> Finding:
     if len(said) != len(due):
         return failed("jvp", f"jvp returns {len(said)} tangents, but forward {len(due)} outputs",
                       "return a tangent for each output", lines)  # fmt: skip
-    if apart(said, due) > 1e-5:
+    if relative_error(said, due) > 1e-5:
         for factor in (-1.0, 2.0, 0.5):
-            if apart([factor * s for s in said], due) < 1e-6:
+            if relative_error([factor * s for s in said], due) < 1e-6:
                 return failed("jvp", f"jvp is {1 / factor:g} times what it should be", f"multiply by {factor:g}", lines)
-        return failed("jvp", f"jvp is off from finite differences by {apart(said, due):.2g} of the largest entry",
+        return failed("jvp", f"jvp is off from finite differences by {relative_error(said, due):.2g} of the largest",
                       "jvp returns the derivative of the outputs along the tangents", lines)  # fmt: skip
     cotangents, outputs = trial.cotangents(run), [v.requires_grad for v in run.values]
     along = [s for s, o in zip(said, outputs, strict=True) if o]

@@ -16,7 +16,7 @@ from gradwright.verify.check.suspects import helpers, suspects
 from gradwright.verify.check.trial import Trial
 from gradwright.verify.diagnosis import Diagnosis, Examination, Verdict
 from gradwright.verify.diagnosis.examination import NOT_GIVEN
-from gradwright.verify.diagnosis.records import apart
+from gradwright.verify.diagnosis.records import to_digits
 from gradwright.verify.witness import second_witness
 
 ALSO = ("not linear", "same tensor", "off the axis")
@@ -111,7 +111,7 @@ def judged(trial: Trial, d: Diagnosis) -> Finding:
     cause = d.hypotheses[0] if d.hypotheses else None
     sentence = d.summary
     if d.worst is not None and any(b.wrong.any() or b.kinks.any() for b in d.blocks):
-        said, due = apart(d.worst.analytic, d.worst.numeric)
+        said, due = to_digits(d.worst.analytic, d.worst.numeric)
         sentence += f"; {d.worst} is {due} ± {d.worst.bar:.1g}, and backward gives {said}"
     if d.sampled:
         sentence += f". {d.sampled[0].upper()}{d.sampled[1:]}"
