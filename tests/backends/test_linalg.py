@@ -69,3 +69,12 @@ def test_arrays_of_another_library() -> None:
     out = strict.namespace.linalg.inv(x)
     assert type(out) is type(x)
     assert type(strict.namespace.linalg.matrix_transpose(x)) is type(x)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+@pytest.mark.parametrize("f", [lambda x: b.svd(x, False), b.svdvals])
+def test_singular_values_of_what_is_not_finite_are_an_error_at_once(f: Any, bad: float) -> None:
+    x = np.eye(3)
+    x[0, 0] = bad
+    with pytest.raises(LinAlgError, match="non-finite"):
+        f(x)

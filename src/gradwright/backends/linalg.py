@@ -31,8 +31,14 @@ def diverging(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-svd = diverging("svd", lambda x, full_matrices: tuple(np.linalg.svd(x, full_matrices=full_matrices)))
-svdvals = diverging("svdvals", lambda x: np.linalg.svd(x, compute_uv=False))
+def _finite(x: Any) -> Any:
+    if not np.isfinite(x).all():
+        raise np.linalg.LinAlgError("Array must not contain infs or NaNs")  # with one of them OpenBLAS may never end
+    return x
+
+
+svd = diverging("svd", lambda x, full_matrices: tuple(np.linalg.svd(_finite(x), full_matrices=full_matrices)))
+svdvals = diverging("svdvals", lambda x: np.linalg.svd(_finite(x), compute_uv=False))
 eigh = diverging("eigh", lambda x, uplo: tuple(np.linalg.eigh(x, UPLO=uplo)))
 eigvalsh = diverging("eigvalsh", lambda x, uplo: np.linalg.eigvalsh(x, UPLO=uplo))
 _eig, _eigvals = diverging("eig", np.linalg.eig), diverging("eigvals", np.linalg.eigvals)
