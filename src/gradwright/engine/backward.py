@@ -80,6 +80,8 @@ def run(
         if not wanted or node in route or node in wanted:
             heappush(heap, (-node._seq, node))
     before = after = now()
+    if before.level is not None and before.level.records_outside:
+        keep_graph = True  # which what is recorded outside goes through
     aim = (route, wanted) if wanted else None
     aimed = routing.get()
     silenced = targets is not None and accumulating.get()

@@ -282,7 +282,7 @@ class BackwardNode(Node):
                 derivative = self._function.backward if self._function._usual else self._function._derivative()
                 for name, t in earlier.rest if earlier else ():
                     guard.doubt(t, name, "an earlier backward")
-                runs = self._replay is not None and (before.records or in_motion.moving(self))
+                runs = self._replay is not None and (before.records or in_motion.followed(self, ()))
                 ctx = again(self) if runs and not hasattr(derivative, "once") else self
                 result = as_user(derivative, ctx, *grads)
             finally:

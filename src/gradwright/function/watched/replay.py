@@ -129,7 +129,7 @@ def again(node: Any) -> Any:
     guard.replaying = ctx
 
     def run() -> Any:
-        switch(now().but(records=True, listener=guard, stopped=-1))
+        switch(now().but(records=before.records, listener=guard, stopped=before.stopped))
         copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in now().watches)
         # forward may write in place as it likes
         with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, as_it_was(replay.random):
