@@ -100,6 +100,7 @@ def calls(f: Callable[..., Any]) -> list[Any]:
     return found
 
 
+@pytest.mark.filterwarnings("ignore:A tensor that was saved for backward has been written through .data")
 @pytest.mark.parametrize("f", [alias_written, alias_saved, set_saved, saved_by_name, returned])
 def test_what_backward_reads_of_overwritten_memory(f: Callable[..., Any]) -> None:
     compiled = gw.compile(f, backend="plan")
