@@ -106,7 +106,7 @@ def jvp(f: Function, xs: Tensors, vs: Tensors) -> tuple[list[Any], list[Any]]:
     """The outputs of ``f`` and their tangents."""
     level = Tangents()
     with level.running(records=True):
-        pairs = [level.apart(y) for y in f([level.dual(x, v) for x, v in zip(xs, vs, strict=True)])]
+        pairs = [level.unpack(y) for y in f([level.dual(x, v) for x, v in zip(xs, vs, strict=True)])]
     return [y for y, _ in pairs], [zeros(y) if t is None else t for y, t in pairs]
 
 
@@ -120,7 +120,7 @@ def vmap(f: Function, xs: Tensors) -> list[Any]:
     """The outputs of ``f`` for each example."""
     level = Batches(SIZE, "same")  # the loop draws from one seed again and again
     with level.running():
-        pairs = [level.apart(y) for y in f([level.batch(x) for x in xs])]
+        pairs = [level.unpack(y) for y in f([level.batch(x) for x in xs])]
     return [y if batched else y.expand(SIZE, *y.shape) for y, batched in pairs]
 
 

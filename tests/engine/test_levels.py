@@ -16,13 +16,13 @@ X, V, W = np.array([0.3, -0.7, 1.1]), np.array([1.0, 0.5, -2.0]), np.array([2.0,
 def tangent_of(f, x, v):
     level = Tangents()
     with level.running():
-        return level.apart(f(level.dual(x, v)))[1]
+        return level.unpack(f(level.dual(x, v)))[1]
 
 
 def mapped(f, x):
     level = Batches(x.shape[0])
     with level.running():
-        return level.apart(f(level.batch(x)))[0]
+        return level.unpack(f(level.batch(x)))[0]
 
 
 def test_the_inner_of_two_tangents_is_not_taken_for_the_outer_one():
@@ -54,7 +54,7 @@ def test_a_tangent_over_reverse():
         leaf = level.dual(gw.tensor(X), gw.tensor(V))
         leaf.requires_grad_()
         (g,) = gw.autograd.grad((leaf**3).sum(), leaf)
-        assert np.allclose(level.apart(g)[1].numpy(), 6 * X * V)
+        assert np.allclose(level.unpack(g)[1].numpy(), 6 * X * V)
     assert np.allclose(slope(gw.tensor(X)).numpy(), 3 * X**2)
 
 

@@ -17,6 +17,20 @@ def test_there_is_no_such_thing(module):
         assert names["device_count"]() == (module == "torch.cpu")
 
 
+def test_what_is_marked_for_profilers_runs():
+    nvtx = flags.MODULES["torch.cuda.nvtx"]
+
+    @nvtx["range"]("{} times", 2)
+    def twice(x):
+        with nvtx["range"]("inside"):
+            nvtx["mark"]("here")
+            return 2 * x
+
+    assert nvtx["range_push"]("a") == nvtx["range_pop"]() == 0
+    nvtx["range_end"](nvtx["range_start"]("b"))
+    assert twice(3) == 6
+
+
 def test_contexts_and_settings_change_nothing():
     cuda = flags.MODULES["torch.backends.cuda"]
     with cuda["sdp_kernel"](enable_flash=False):

@@ -207,6 +207,21 @@ def test_what_pytorch_has_and_gradwright_does_not_fails_at_the_use(name):
 
 
 @pytest.mark.usefixtures("hook")
+@pytest.mark.parametrize(("call", "mend"), [
+    ("hub.load('a/b', 'c')", "gradwright fetches nothing"),
+    ("hub.load_state_dict_from_url('u')", "gradwright fetches nothing"),
+    ("distributed.init_process_group('gloo')", "processes compute together by gradwright.distributed"),
+    ("distributed.all_reduce(1, op=torch.distributed.ReduceOp.SUM)", "processes compute together"),
+    ("multiprocessing.spawn(print)", "start processes with multiprocessing.Process"),
+])
+def test_a_name_that_is_not_here_says_what_to_do(call, mend):
+    name = call.partition("(")[0]
+    for ask in (f"torch.{call}", f"getattr(torch.{name.partition('.')[0]}, {name.partition('.')[2]!r})"):
+        with pytest.raises(AttributeError, match=rf"^gradwright has no torch\.{name} yet: {mend}"):
+            imported(f"import torch\n{ask}")
+
+
+@pytest.mark.usefixtures("hook")
 def test_functions_say_where_they_are_found():
     torch = importlib.import_module("torch")
     for f in (torch.sin, torch.broadcast_tensors, torch.nn.functional.relu, torch.linalg.inv, torch.fft.fft):

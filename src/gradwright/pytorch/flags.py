@@ -1,4 +1,4 @@
-"""Flags and questions of ``torch.backends`` and other devices: what each says where there is no such thing.
+"""Flags and questions of ``torch.backends`` and other modules: what each says where there is no such thing.
 
 The flags may be set: each chooses between ways to the same numbers, none of which is taken here.
 """
@@ -71,6 +71,12 @@ MODULES: dict[str, dict[str, Any]] = {
     "torch.backends.xnnpack": {"enabled": False},
     "torch.cpu": {"is_available": lambda: True, "device_count": lambda: 1, "synchronize": nothing,
                   "current_device": lambda: "cpu"},
+    "torch.cuda.nvtx": {"mark": nothing, "range": flags, "range_start": zero, "range_end": nothing,
+                        "range_push": zero, "range_pop": zero},
+    "torch.distributed": dict.fromkeys(("is_available", "is_initialized", "is_nccl_available", "is_gloo_available",
+                                        "is_mpi_available", "is_ucc_available", "is_xccl_available",
+                                        "is_torchelastic_launched"), no),
+    "torch.distributed.rpc": {"is_available": no},
     "torch.mps": _DEVICE,
     "torch.mtia": _DEVICE | {"is_initialized": no, "manual_seed_all": nothing},
     "torch.xpu": _DEVICE | {"is_initialized": no, "manual_seed_all": nothing},

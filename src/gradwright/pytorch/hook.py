@@ -37,7 +37,12 @@ MENDS = {
     "torch._C": "it is the inside of PyTorch's C++ library",
     "torch.chalf": _HALVES, "torch.complex32": _HALVES,
     "torch.ao": "gradwright has no quantised numbers",
+    "torch.distributed": "processes compute together by gradwright.distributed, which is another thing; ask "
+                         "is_available() first",
     "torch.export": "gradwright.compile makes programs of functions",
+    "torch.hub": "gradwright fetches nothing: fetch the file yourself, convert it to safetensors where PyTorch is, and "
+                 "load it with gradwright.load",
+    "torch.multiprocessing.spawn": "start processes with multiprocessing.Process",
     "torch.onnx": "gradwright writes no ONNX files",
     "torch.quantization": "gradwright has no quantised numbers",
     "torch.utils._python_dispatch": "nothing lies below autograd that could be asked: a "
@@ -102,10 +107,8 @@ def _more(module: str, name: str) -> Any:
 
 
 def _absent(name: str) -> Absent:
-    parts = name.split(".")
-    mend = next((MENDS[m] for k in range(len(parts), 1, -1) if (m := ".".join(parts[:k])) in MENDS), "")
     near = _suggestion(name).removeprefix(". ").removesuffix("?")
-    return Absent(name, mend or (near and near[0].lower() + near[1:] + "?"))
+    return Absent(name, _mend(name) or (near and near[0].lower() + near[1:] + "?"))
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -145,8 +148,15 @@ def _source(name: str) -> str:
     return ELSEWHERE.get(name, "gradwright" + name.removeprefix("torch"))
 
 
+def _mend(name: str) -> str:
+    """What to do without a name: of it, or of the module that it is in."""
+    parts = name.split(".")
+    return next((MENDS[m] for k in range(len(parts), 1, -1) if (m := ".".join(parts[:k])) in MENDS), "")
+
+
 def _lacking(name: str) -> str:
-    return f"gradwright has no {name} yet" + (f": {MENDS[name]}" if name in MENDS else "")
+    mend = _mend(name)
+    return f"gradwright has no {name} yet{mend and ': ' + mend}"
 
 
 def _suggestion(name: str) -> str:

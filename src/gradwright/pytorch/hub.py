@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import os
 
-from gradwright.base.absent import Absent
+__all__ = ["get_dir", "set_dir"]
 
-__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
-
-_MEND = ("gradwright fetches nothing: fetch the file yourself, convert it to safetensors where PyTorch is, and load it "
-         "with gradwright.load")  # fmt: skip
 _dir: list[str] = []
-
-download_url_to_file, help, list, load, load_state_dict_from_url = (
-    Absent(f"torch.hub.{name}", _MEND)
-    for name in ("download_url_to_file", "help", "list", "load", "load_state_dict_from_url")
-)
 
 
 def _get_torch_home() -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gradwright.backends.devices import get_default_device as _get_default_device
 from gradwright.engine.mode import now
 from gradwright.face.functions.memory_format import layout
@@ -15,6 +13,7 @@ from gradwright.face.methods.subclasses import (
 )
 from gradwright.face.random import Generator
 from gradwright.face.tensor import Tensor as TensorBase
+from gradwright.pytorch.flags import no, nothing
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase", "_LinAlgError",
            "_are_functorch_transforms_active", "_disabled_torch_function_impl", "_get_default_device",
@@ -29,14 +28,5 @@ def _are_functorch_transforms_active() -> bool:
     return now().level is not None
 
 
-def _get_tracing_state() -> None:
-    """What is being traced by PyTorch: nothing."""
-
-
-def _is_tracing() -> bool:
-    """Whether something is being traced by PyTorch: no."""
-    return False
-
-
-def _log_api_usage_once(_: Any) -> None:
-    """Nothing: no use is counted."""
+_get_tracing_state = _log_api_usage_once = nothing
+_is_tracing = no

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from multiprocessing import *  # noqa: F403 - its names are all that there is
-from typing import Any
-
-from gradwright.base.absent import Absent
-
-spawn = Absent("torch.multiprocessing.spawn", "start processes with multiprocessing.Process")
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
@@ -22,7 +17,3 @@ def get_sharing_strategy() -> str:
 def get_all_sharing_strategies() -> set[str]:
     """The one way there is."""
     return {"file_system"}
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"gradwright has no torch.multiprocessing.{name} yet", name=name)

@@ -47,7 +47,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 )} | {f"torch.distributions.relaxed_{name}": "gradwright.distributions.shares" for name in (
     "bernoulli", "categorical",
 )} | {f"torch.{name}": f"gradwright.pytorch.{name}" for name in (
-    "amp", "compiler", "distributed", "fx", "futures", "hub", "jit", "library", "multiprocessing", "ops", "overrides",
+    "amp", "compiler", "fx", "futures", "hub", "jit", "library", "multiprocessing", "ops", "overrides",
     "testing", "types",
 )} | {
     **{f"torch.fx.{name}": f"gradwright.pytorch.fx.{name}" for name in (
@@ -56,7 +56,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "torch.fx._symbolic_trace": "gradwright.pytorch.fx.tracer",
     "torch.nn.utils.stateless": "gradwright.nn.stateless",
     "torch.nn.modules": "gradwright.nn", "torch.nn.modules.utils": "gradwright.nn.modules.utils",
-    "torch._C": "gradwright.pytorch.inside", "torch.cuda.nvtx": "gradwright.pytorch.nvtx",
+    "torch._C": "gradwright.pytorch.inside",
     "torch._functorch": "gradwright.func", "torch._functorch.deprecated": "gradwright.func",
     "torch.utils._foreach_utils": "gradwright.pytorch.groups", "torch.nn.attention": "gradwright.pytorch.attention",
     "torch.autograd.profiler": "gradwright.pytorch.profiles",
@@ -188,7 +188,6 @@ SUBSTITUTES: Mapping[str, Mapping[str, Any]] = flags.MODULES | {
     "torch._dynamo.config": {"automatic_dynamic_shapes": True, "cache_size_limit": 8, "recompile_limit": 8,
                              "suppress_errors": False, "verbose": False},  # any may be set, without effect
     "torch.fx.experimental": {}, "torch.fx.experimental.proxy_tensor": {"get_proxy_mode": flags.nothing},
-    "torch.distributed.rpc": {"is_available": flags.no},
     "torch._subclasses": {}, "torch._subclasses.fake_tensor": {"is_fake": flags.no},
     "torch.utils.dlpack": {"from_dlpack": gradwright.from_dlpack},
     "torch.utils.hooks": {"RemovableHandle": RemovableHandle},

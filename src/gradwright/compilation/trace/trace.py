@@ -19,8 +19,8 @@ from gradwright import backends
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
 from gradwright.compilation.node import INPUT, taken
-from gradwright.compilation.trace.apart import Apart
 from gradwright.compilation.trace.host import Drawing, applied, unobserved
+from gradwright.compilation.trace.per_thread import PerThread
 from gradwright.compilation.trace.traced import Notes, Traced, Untraceable
 from gradwright.compilation.trace.units import (
     Overwritten,
@@ -167,7 +167,7 @@ class Trace(Follows):
                  written: Mapping[int, Any] | None = None) -> None:  # fmt: skip
         super().__init__()
         self.notes, self.hosted, self.before, self.shares = Notes(), hosted, before, shares
-        self._apart = Apart(before.known, before.start)
+        self._per_thread = PerThread(before.known, before.start)
         self._overwritten = Overwritten()
         self.written = written or {}
         self._lone: list[Any] = []
@@ -181,7 +181,7 @@ class Trace(Follows):
         self._places: dict[tuple[Any, ...], Unit] = {}
 
     def __enter__(self) -> Any:
-        self._apart.begin()
+        self._per_thread.begin()
         return super().__enter__()
 
     # -- what a watch is told --
@@ -371,9 +371,9 @@ class Trace(Follows):
     def restore(self, failed: bool = True) -> None:
         """Let tensors be as before the run; if it has ``failed``, also what draws, and what was made (else: `part`)."""
         self.notes.open = False
-        self._apart.end()
+        self._per_thread.end()
         if not failed:
-            self._apart.keep(self.states)
+            self._per_thread.keep(self.states)
         for unit in self.units:
             for t, array in unit.showing:
                 is_known = id(t) in self.before.known
@@ -381,7 +381,7 @@ class Trace(Follows):
                     back_to(t, unit.parts.get(id(t)), array)
                 elif failed and not is_known:
                     back_to(t, unit.parts.get(id(t)), array)
-                    t._counter = self._apart.shared(t._counter)
+                    t._counter = self._per_thread.shared(t._counter)
                     if type(t._node) is AccumulateGrad:
                         t._node._array = array
         for state in self.states.values():

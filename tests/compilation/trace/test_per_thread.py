@@ -15,7 +15,7 @@ import pytest
 import gradwright as gw
 from gradwright.compilation.compiled import Programs
 from gradwright.compilation.entry import Entry
-from gradwright.compilation.trace.apart import _SLOTS
+from gradwright.compilation.trace.per_thread import _SLOTS
 from gradwright.compilation.trace.trace import Before, Trace
 from gradwright.compilation.trace.traced import Traced
 

@@ -21,7 +21,7 @@ _SLOTS = [
 ]
 
 
-class Apart:
+class PerThread:
     """The slots of tensors that were there before, and of their nodes, as the thread of a run sees them.
 
     Attributes:
