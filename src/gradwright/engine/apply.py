@@ -33,7 +33,7 @@ _INTEGERS = frozenset(map(np.dtype, ("int64", "int32", "int16", "int8", "uint8",
 _REAL: frozenset[Any] = _INTEGERS | {_F32, _F64}
 _SCALARS = frozenset(d.type for d in _REAL)
 _FAILURES = (ValueError, TypeError, LookupError, FloatingPointError, AttributeError, RuntimeError)
-"""What a formula raises that `general` is to explain, or that the user has NumPy raise."""
+"""Exceptions of formulas that `general` explains, or that the user has told NumPy to raise."""
 _MANY = 3
 """With more inputs than this there is no quick callable."""
 
@@ -124,12 +124,12 @@ class Call(NamedTuple):
     rows: bool = False
 
     def arrays(self) -> list[str]:
-        """What the array of each tensor is called: that of the first argument is ``a``."""
+        """The name of the array of each tensor: ``a`` is that of the first argument."""
         arrays = [*"abc"[: len(self.tensors)]]
         return arrays[::-1] if self.tensors[0] == "other" else arrays
 
     def parts(self) -> dict[str, str]:
-        """What is filled into the text."""
+        """The values filled into the text."""
         n, arrays, tensors = len(self.tensors), self.arrays(), ", ".join(self.tensors)
         first, last = self.tensors[0], self.tensors[-1]
         given = "x, y" if self.number else f"{tensors}, static" if self.static else tensors

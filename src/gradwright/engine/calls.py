@@ -265,7 +265,7 @@ def roots_of(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[An
 
 
 def cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
-    """What was given for each output."""
+    """The cotangents given, one an output."""
     if given is None:
         return (None,) * len(outputs)
     if isinstance(given, TensorBase):
@@ -280,7 +280,7 @@ def cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
 
 
 def cotangent(i: int, t: Any, g: Any) -> Any:
-    """What was given as the cotangent of an output, in its dtype; TypeError for no tensor, RuntimeError for a shape."""
+    """The cotangent given for an output, in its dtype; TypeError for no tensor, RuntimeError for a wrong shape."""
     if not isinstance(g, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
     used((g,))

@@ -69,7 +69,7 @@ def _node(t: Any) -> Node:
 
 
 def value_of(edge: GradientEdge, gradient: Any) -> Any:
-    """What stands for the tensor of an edge where a backward pass begins: its node, shape and dtype, no values.
+    """A stand-in for the tensor of an edge where a backward pass begins: its node, shape and dtype, no values.
 
     ``gradient`` gives the latter two for an edge that was made by hand; RuntimeError if it is None then.
     """

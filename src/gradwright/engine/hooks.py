@@ -39,7 +39,7 @@ class Registry(dict[int, Any]):
 
 
 class RemovableHandle:
-    """What registering a hook returns: ``remove()`` takes the hook off again; also a context manager.
+    """The handle of a hook: ``remove()`` takes the hook off again; also a context manager.
 
     Attributes:
         id: a number of its own; handles made later have larger ones.
@@ -161,7 +161,7 @@ class Hooks:
 
 
 def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
-    """What a hook of the user returns; an exception gets a note that names the hook and ``node``."""
+    """The result of a user's hook; an exception gets a note that names the hook and ``node``."""
     with _Named(fn, node):
         if not now().watches:
             return as_user(fn, *args)
@@ -225,7 +225,7 @@ def _like(t: Any, old: Any) -> Any:
 
 
 def _passed(hooks: Registry, node: Any, grads: list[Any], *others: Any) -> Sequence[Any]:
-    """What node hooks, one after another, leave of these gradients: None of one that they drop."""
+    """These gradients after all node hooks, one after another; None for one that they drop."""
     for fn in list(hooks.values()):
         result = call(fn, node, tuple(grads), *others)
         if result is None:
@@ -242,7 +242,7 @@ def _passed(hooks: Registry, node: Any, grads: list[Any], *others: Any) -> Seque
 
 
 def fitting(new: Any, old: Any, fn: Any, node: Any) -> Any:
-    """What a hook returned in place of ``old``, if it fits it."""
+    """The gradient that a hook returned in place of ``old``, if it fits."""
     if not isinstance(new, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{kind(new)}': {title(fn, node)} must return a Tensor")
     if old is None:

@@ -107,7 +107,7 @@ class Level:
         raise NotImplementedError
 
     def generator(self, source: Any) -> Any:
-        """What random numbers are drawn by: that of the levels outside."""
+        """The generator of random numbers: that of the levels outside."""
         return self.outside(drawing, source)
 
     def streams(self) -> list[Any]:
@@ -116,7 +116,7 @@ class Level:
         return [] if level is None else level.streams()
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
-        """What a user's Function returns for these arguments, some of them of this level."""
+        """The result of a user's Function for these arguments, some of them of this level."""
         raise NotImplementedError
 
     def held(self, t: Any) -> LevelArray:
@@ -133,7 +133,7 @@ _NAMES = {"true_divide": "divide", "power": "pow", "absolute": "abs"}
 
 
 class LevelArray:
-    """What a tensor of a `Level` holds; ``tensor`` is the (first) tensor outside that it is made of.
+    """The array of a tensor of a `Level`; ``tensor`` is the (first) tensor outside that it is made of.
 
     ``began`` is when the operation that made it began (see `Level`), ``writer`` the counter of who wrote to it last.
     """
@@ -160,7 +160,7 @@ class LevelArray:
 
     @property
     def device(self) -> Any:
-        """Where it lives, as the library says."""
+        """Its device, as the library says."""
         return self.plain.device
 
     @property
@@ -181,7 +181,7 @@ class LevelArray:
         return followed(self.tensor)
 
     def settled(self) -> Any:
-        """What is left of it when its level has ended: an array, or an error."""
+        """Its array when its level has ended, or an error."""
         raise NotImplementedError
 
     def detached(self) -> Any:
@@ -194,14 +194,14 @@ class LevelArray:
         return (self.tensor,)
 
     def of(self, f: Callable[[Any], Any]) -> Any:
-        """The same, made of what ``f`` makes of these tensors; itself if that is they."""
+        """The same with ``f`` applied to its tensors; itself if ``f`` returns them unchanged."""
         parts = [f(t) for t in self.parts]
         same = all(a is b for a, b in zip(parts, self.parts, strict=True))
         cls: Any = type(self)
         return self if same else cls(self.level, *parts)
 
     def beside(self) -> str:
-        """What a repr says of it beside the values."""
+        """Its part of a repr, beside the values."""
         return ""
 
     def __repr__(self) -> str:
@@ -246,7 +246,7 @@ class LevelArray:
         raise NotImplementedError
 
     def each(self, f: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """What a function of arrays without derivatives returns for each example, in one array of this level."""
+        """The results of a function of arrays without derivatives for each example, in one array of this level."""
         raise NotImplementedError
 
     def __getitem__(self, key: Any) -> Any:
@@ -254,7 +254,7 @@ class LevelArray:
 
 
 def _of_values(f: Callable[..., Any], *args: Any) -> Any:
-    """What ``f`` makes of the values of arrays: an array."""
+    """The result of ``f`` for the values of arrays: an array."""
     given = [a.values() if isinstance(a, LevelArray) else a for a in args]
     if any(isinstance(a, LevelArray) for a in given):
         given = [as_tensor(a) for a in given]
@@ -320,7 +320,7 @@ def detached(array: Any) -> Any:
 
 
 def shown(array: Any) -> str:
-    """What a repr says of an array beside its values."""
+    """An array's part of a repr, beside its values."""
     return array.beside() if isinstance(array, LevelArray) and array.level.alive else ""
 
 

@@ -60,7 +60,7 @@ class Memory:
         self._over.pop(id(t), None)
 
     def tensors(self) -> Iterator[Any]:
-        """Those over it that live."""
+        """The living tensors over it."""
         for ref in [*self._over.values()]:
             t = ref()
             part = getattr(t, "_part", None)
@@ -74,7 +74,7 @@ def _gone(over: dict[int, Any], key: int, ref: Any) -> None:
 
 
 class Part:
-    """What a tensor shows of a memory: the chain of views from all of it, and a stand-in that lies as it would."""
+    """A tensor's part of a memory: the chain of views from all of it, and a stand-in with its strides."""
 
     __slots__ = ("layout", "memory", "steps")
 
@@ -83,7 +83,7 @@ class Part:
 
 
 def is_immutable(array: Any) -> bool:
-    """Whether it is kept here what shares the memory of an array, as the array itself is never written."""
+    """Whether the tensors that share an array's memory are listed here, as the array itself is never written."""
     return array.__class__ is not np.ndarray and not backends.library(array).writes
 
 
@@ -208,7 +208,7 @@ def layout(t: Any) -> Any:
 
 
 def _standing(array: Any) -> Any:
-    """What lies as an array that is never written: the NumPy array behind it, or else one in row-major order.
+    """A stand-in with the strides of an array that is never written: its NumPy array, or one in row-major order.
 
     That is the owner of its memory, in which no two entries lie at one place, as they do where a number is spread.
     """
@@ -299,7 +299,7 @@ def steps_of(t: Any) -> tuple[Any, ...]:
 
 
 def beside(t: Any) -> list[Any]:
-    """The other tensors that show memory that ``t`` shows, where that is kept here."""
+    """The other tensors that share memory with ``t``, where these are listed here."""
     part = getattr(t, "_part", None)
     return [] if part is None or not is_immutable(t.array) else [o for o in part.memory.tensors() if o is not t]
 
@@ -344,7 +344,7 @@ def rebind(t: Any, array: Any, all_of_it: bool) -> None:
 
 
 def owner(t: Any) -> Any:
-    """What holds all of the memory that ``t`` shows: the array that others view, a `Memory`, or ``t`` itself."""
+    """The owner of all the memory that ``t`` shows: the array that others view, a `Memory`, or ``t`` itself."""
     array = t.array
     if isinstance(array, np.ndarray):
         return root(array)
@@ -362,7 +362,7 @@ def root(array: Any) -> Any:
 
 
 def content(holder: Any) -> Any:
-    """What an `owner` holds now; for `refill`."""
+    """The contents of an `owner` now; for `refill`."""
     return unwritten(holder if isinstance(holder, np.ndarray) else holder.array)
 
 

@@ -89,7 +89,7 @@ class Node:
         return self, 0
 
     def _written(self) -> str | None:
-        """Where the user has written its forward."""
+        """The place of the user's forward."""
         return None
 
     def _hooked(self) -> Hooks:

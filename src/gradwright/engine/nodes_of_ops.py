@@ -56,7 +56,7 @@ class OpNode(Node):
     __slots__ = ()
     _op: Op
     _names: tuple[str, ...] = ()
-    """What is in ``_saved``, in order; if no tensor is among it, it is in ``_static``, which backward does not free."""
+    """The names in ``_saved``, in order; without a tensor among them in ``_static``, which backward does not free."""
     _static: tuple[Any, ...]
     _packed = 0
     """How many of them, the first ones, are tensors packed with their version, or tuples of such."""
@@ -81,7 +81,7 @@ class OpNode(Node):
 
 
 def _shown(names: Sequence[str], packed: int) -> dict[str, property]:
-    """What is saved under these names as PyTorch's nodes show it. (No ``__getattr__``: it slows all attributes.)"""
+    """The values saved under these names, as PyTorch's nodes show them. (``__getattr__`` slows all attributes.)"""
     known = [SAVED_AS.get(n, n) for n in names]
     values = {f"_saved_{n}": property(partial(OpNode._unpacked, k=k)) for k, n in enumerate(known)}
     return values | {f"_raw_saved_{n}": property(partial(raw, k=k)) for k, n in enumerate(known[:packed])}
@@ -152,7 +152,7 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
 
 def recorder(op: Op, mask: tuple[bool, ...], broadcast: bool = False, conjugate: bool = False,
              level: bool = False) -> Callable[..., Any]:  # fmt: skip
-    """What `build` makes, made once."""
+    """The result of `build`, made once."""
     key = (mask, broadcast, conjugate, level)
     found = op.records.get(key)
     if found is None:
@@ -197,7 +197,7 @@ def _scope(op: Op) -> dict[str, Any]:
 
 
 def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:
-    """What the derivatives of the needed inputs name: tensors first, then shapes and static arguments."""
+    """The names in the needed derivatives: tensors first, then shapes and static arguments."""
     wanted = [n for i in needed if i in op.rules for n in op.saved_for(i) if n not in ("i", "reached")]
     if broadcast:
         wanted += [f"{n}_shape" for n in needed]
@@ -300,7 +300,7 @@ def _result(op: Op, name: str, broadcast: bool, conjugate: bool, switch: str | N
 
 
 def outputs(node: Any, packed: Any, recorded: bool) -> list[Any]:
-    """What a node saved of its several outputs, as arrays or, in a recorded pass, as tensors of that history.
+    """The saved outputs of a node with several, as arrays or, in a recorded pass, as tensors of that history.
 
     Raises RuntimeError if one was written in place since.
     """

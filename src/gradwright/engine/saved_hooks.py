@@ -28,7 +28,7 @@ _disabled = switch("why saved-tensor hooks are disabled", None)
 
 
 class Entry:
-    """What stands for one saved value of a node."""
+    """A stand-in for one saved value of a node."""
 
     __slots__ = ("__weakref__", "node")
     node: Any
@@ -40,7 +40,7 @@ class Entry:
 
 
 class Packed:
-    """What a node saved, as a watch has left it: it reads like the tuple it was, and unpacks what is read."""
+    """The saved values of a node, as a watch has left them: reads like a tuple, and unpacks each value read."""
 
     __slots__ = ("entries",)
 
@@ -71,7 +71,7 @@ class Packing(Watch):
     keeps = True
 
     def replaced(self, owner: Node, entry: tuple[Any, ...], out: bool) -> Any:
-        """What stands for a value that ``owner`` saved, one of its results if ``out``: an `Entry`, or as it was."""
+        """The stand-in for a value that ``owner`` saved, its result if ``out``: an `Entry`, or the value itself."""
         raise NotImplementedError
 
     def __enter__(self) -> Any:
@@ -191,7 +191,7 @@ class SavedTensor(Entry):
 
 
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
-    """What a user's hook returns: it runs without recording, and with the user's own NumPy settings."""
+    """The result of a user's hook, run without recording and with the user's own NumPy settings."""
     return inside(partial(recording, False), resumed, as_user, hook, value)
 
 

@@ -368,7 +368,7 @@ def is_of_leaf(x: Any) -> bool:
 
 
 def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
-    """What the node saved of ``old``, the values of ``x``, becomes a copy; what it saved of the result is now ``x``."""
+    """Copies ``old``, the saved values of ``x``; the saved result of the node is now ``x``."""
     if not isinstance(node, OpNode) or node._variadic or not node._packed or type(node._saved) is not tuple:
         return  # the last if a watch has taken it, for which `aside` or `writing` has made copies
     saved = list(node._saved)

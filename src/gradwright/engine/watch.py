@@ -28,7 +28,7 @@ class Watch:
     """Whether it holds the arrays that it sees, and knows them again: nobody else need hold them."""
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
-        """What the operation of this name makes of these inputs: ``call()``.
+        """The result of the operation of this name for these inputs: ``call()``.
 
         The inputs are arrays and static arguments, the result an array or several; a Function's are as its user wrote
         them, with tensors for arrays, and so are those of a hook, which counts as an operation.
@@ -39,7 +39,7 @@ class Watch:
         """A node has been made."""
 
     def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
-        """What ``node`` makes of the cotangent ``g``: ``call()``."""
+        """The result of ``node`` for the cotangent ``g``: ``call()``."""
         return call()
 
     def writing(self, t: Any) -> None:
@@ -52,7 +52,7 @@ class Watch:
         """Random numbers are about to be drawn from a source of ours; by what is returned, if that is not None."""
 
     def setting(self, options: dict[str, Any], name: str) -> Any:
-        """What an optimiser is to take for one of its options; NotImplemented if that is what it is."""
+        """The value that an optimiser takes for one of its options; NotImplemented for the option's own."""
         return NotImplemented
 
     def parted(self, t: Any, how: str) -> None:
@@ -65,7 +65,7 @@ class Watch:
         """The values of a tensor are about to leave for Python or NumPy."""
 
     def applying(self, cls: Any, args: Sequence[Any]) -> Any:
-        """What a user's Function returns; NotImplemented if its forward is to be run."""
+        """The result of a user's Function; NotImplemented if its forward is to be run."""
         return NotImplemented
 
     def __enter__(self) -> Any:
@@ -81,7 +81,7 @@ class Watch:
 
 
 def computed(op: Op, xp: Any, *arrays: Any, **static: Any) -> Any:
-    """What the formula of ``op`` makes of arrays, without NumPy's warnings."""
+    """The result of the formula of ``op`` for arrays, without NumPy's warnings."""
     if not now().watches:
         return quietly(op.forward, xp, *arrays, **static)
     return seen(op.name, (*arrays, *static.values()), partial(quietly, op.forward, xp, *arrays, **static))
@@ -115,7 +115,7 @@ parted, used = map(_telling, ("parted", "used"))
 
 
 def applying(cls: Any, args: Sequence[Any]) -> Any:
-    """What the newest watch that has an answer takes for the result of a user's Function; else NotImplemented."""
+    """The result of a user's Function from the newest watch that has one; else NotImplemented."""
     for watch in reversed(now().watches):
         found = watch.applying(cls, args)
         if found is not NotImplemented:
@@ -143,13 +143,13 @@ def drawing(source: Any) -> Any:
 
 
 def setting(options: dict[str, Any], name: str) -> Any:
-    """What the newest watch takes for an option of an optimiser; NotImplemented if that is what it is."""
+    """The newest watch's value for an option of an optimiser; NotImplemented for the option's own."""
     watches = now().watches
     return watches[-1].setting(options, name) if watches else NotImplemented
 
 
 def run(node: Any, g: Any) -> Any:
-    """What ``node`` makes of the cotangent ``g``, or of several, whatever library they are of; seen by all watches."""
+    """The result of ``node`` for the cotangent ``g``, or for several, of any library; seen by all watches."""
     xp = backends.namespace(next(iter(g.values())) if isinstance(g, dict) else g)
     call = partial(node._run, xp, g)
     for watch in now().watches:

@@ -60,7 +60,7 @@ class BackwardNode(Node):
     _given: dict[int, Any]
     """Weak references to the saved tensors that are no leaves and no outputs, by number."""
     _kept: Any
-    """What the derivatives of a `gradwright.function.custom_op.CustomOp` ask for."""
+    """The values that the derivatives of a `gradwright.function.custom_op.CustomOp` ask for."""
     _left: dict[str, Any]
     """The user's other attributes, as forward left them; unset if there were none."""
     _materialize: bool
@@ -77,9 +77,9 @@ class BackwardNode(Node):
     _read: bool
     """Whether the backward that runs, or ran last, has asked for the saved tensors."""
     _replay: Replay | None
-    """What running forward again takes, if it has kept intermediates."""
+    """The means to run forward again, if it has kept intermediates."""
     _trees: tuple[Any, Any]
-    """What remains of arguments and outputs without their tensors, if those came in containers (`nested`)."""
+    """The structure of arguments and outputs, if their tensors came in containers (`nested`)."""
 
     @classmethod
     def new(cls, **known: Any) -> Any:
@@ -153,7 +153,7 @@ class BackwardNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` was given.
+        """The tensors given to `save_for_backward`.
 
         Raises RuntimeError once the graph has been freed, or if a saved tensor was changed in place since.
         """
@@ -174,7 +174,7 @@ class BackwardNode(Node):
         return values
 
     def _read_saved(self, saved: Any) -> tuple[Any, ...]:
-        """What lies in ``saved``, which was read once: another thread may free the graph meanwhile."""
+        """The values in ``saved``, which was read once: another thread may free the graph meanwhile."""
         if self._replay is not None:  # the arguments are saved with them
             saved = itertools.islice(saved, self._replay.count)
         values: list[Any] = []
@@ -206,7 +206,7 @@ class BackwardNode(Node):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` was given, as objects on which ``register_hooks(pack_hook, unpack_hook)`` works."""
+        """The tensors given to `save_for_backward`, as objects with ``register_hooks(pack_hook, unpack_hook)``."""
         if self._saved is None:
             raise freed(self)
         count = len(self._saved) if self._replay is None else self._replay.count
@@ -218,7 +218,7 @@ class BackwardNode(Node):
         return inspect.unwrap(user.vjp if user.backward is root(user).backward else user.backward)
 
     def _written(self, part: str = "forward", argument: str = "") -> str | None:
-        """Where the user has written forward, or backward, or what gives the gradient of an argument."""
+        """The place of the user's forward, or backward, or of the rule for one argument."""
         user = getattr(self._function, "_user", self._function)
         formula = user._formula(argument) if argument else None
         fn = formula or (self._derivative_written() if part == "backward" else inspect.unwrap(getattr(user, part)))
@@ -226,7 +226,7 @@ class BackwardNode(Node):
         return code and f"{code.co_filename}:{code.co_firstlineno}, in {fn.__qualname__}"
 
     def _argument(self, k: int) -> str:
-        """What forward calls its input number k."""
+        """Forward's name for its input number k."""
         cls = getattr(self._function, "_user", self._function)
         for n, p in enumerate(parameters(cls)):
             if p.kind is p.VAR_POSITIONAL:

@@ -137,7 +137,7 @@ class CustomOp(Generic[P, R]):
         return f"<custom_op {self.name}{self._signature}>"
 
     def _forward(self, values: tuple[Any, ...]) -> Any:
-        """What the function makes of its arguments, which are in the order of its parameters.
+        """The result of the function for arguments in the order of its parameters.
 
         Tensors come without history, so that ``x.numpy()`` works; one that it returns is that argument itself.
         """
@@ -177,7 +177,7 @@ class CustomOp(Generic[P, R]):
         return self.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
 
     def _saved(self, names: tuple[str, ...], values: tuple[Any, ...], result: Any) -> tuple[_Needed, list[Any]]:
-        """What derivatives need that ask for these names: what it is, and the tensors in it."""
+        """The values under these names, which derivatives need, without their tensors; and these."""
         tensors: list[Any] = []
         if names:
             given = dict(zip(self.inputs, values, strict=True)) | {"out": result}
@@ -190,7 +190,7 @@ class CustomOp(Generic[P, R]):
         return _Needed(names, rests, isinstance(result, tuple), shapes), tensors
 
     def _names(self, needs: tuple[bool, ...]) -> tuple[str, ...]:
-        """What the derivatives of the inputs that need a gradient ask for."""
+        """The names in the derivatives of the inputs that need a gradient."""
         if needs not in self._asked:
             needed = [n for n, need in zip(self.inputs, needs, strict=True) if need]
             rules = [self.rules[n] for n in needed if n in self.rules]
@@ -204,7 +204,7 @@ def _union(rules: Iterable[Rule]) -> tuple[str, ...]:
 
 
 class _Needed:
-    """What a derivative has asked for, without its tensors."""
+    """The values that a derivative asks for, without their tensors."""
 
     __slots__ = ("names", "rests", "several", "shapes")
 

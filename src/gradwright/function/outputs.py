@@ -36,7 +36,7 @@ _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def unrecorded(node: Any, args: Sequence[Any], result: Any) -> Any:
-    """What `apply` returns where nothing is recorded."""
+    """The result of `apply` where nothing is recorded."""
     outputs = _outputs(node, result)
     if node._dirty:
         _check_dirty(node, outputs, False)
@@ -45,7 +45,7 @@ def unrecorded(node: Any, args: Sequence[Any], result: Any) -> Any:
 
 
 def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) -> Any:
-    """What `apply` returns, with ``node`` for its history, since forward ran ``inside``.
+    """The result of `apply`, with ``node`` for its history, since forward ran ``inside``.
 
     Raises RuntimeError if an argument, which was at one of the ``versions``, was changed in place and that was not
     declared.
@@ -127,7 +127,7 @@ def _outputs(node: Any, result: Any) -> tuple[Any, ...]:
 
 
 def _viewed(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs where nothing is recorded: an input returned as it came becomes a view of itself, without history."""
+    """The outputs where nothing is recorded: an input that is returned becomes a view of itself, without history."""
     return tuple([
         o if not isinstance(o, TensorBase) or among(o, dirty) else _view(o, None) if not among(o, args)
         else _view(o, o) if o._node is None and (o._view is None or o._view.base._node is None)

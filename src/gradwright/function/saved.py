@@ -1,4 +1,4 @@
-"""What a Function has kept for its backward: with other arrays in the place of those, or as it was before backward."""
+"""A Function's saved values, with other arrays in the place of theirs, or as they were before backward."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def replace(node: Any, other: Callable[[Any], Any]) -> Callable[[], None]:
 
 
 def contents(node: Any) -> list[tuple[Any, Any]]:
-    """What is on a ctx now, and in its lists and dictionaries, from which backward may take it: for `refill`."""
+    """The values on a ctx now, and in its lists and dictionaries, which backward may empty: for `refill`."""
     found, attributes = [vars(node), *vars(node).values()], getattr(node, "_attributes", None)
     if attributes:
         found += attributes.given, *[getattr(part, "value", None) for part in attributes.parts(attributes)]

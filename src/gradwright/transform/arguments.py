@@ -23,7 +23,7 @@ from gradwright.function.contract.trees import (
 
 
 def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree, in which dataclasses are nodes, and what remains of it."""
+    """The leaves of a tree, in which dataclasses are nodes, and its structure."""
     return ([tree], LEAF) if isinstance(tree, TensorBase) else tree_flatten(tree, open_dataclasses=True)
 
 
@@ -33,12 +33,12 @@ spread = partial(broadcast_to_and_flatten, open_dataclasses=True)
 
 
 def paths(tree: Any, name: str) -> list[str]:
-    """What to call each leaf: ``inputs[1]["w"]``."""
+    """The name of each leaf: ``inputs[1]["w"]``."""
     return [named(name, path) for path, _ in tree_leaves_with_path(tree, open_dataclasses=True)]
 
 
 def path_of(tree: Any, name: str, index: int) -> str:
-    """What to call one leaf."""
+    """The name of one leaf."""
     return paths(tree, name)[index]
 
 
@@ -64,7 +64,7 @@ def chosen(args: Sequence[Any], argnums: Any) -> tuple[int, ...]:
 
 
 def settled(tree: Any) -> Any:
-    """What a function has returned, with the histories and values that it has now.
+    """The result of a function, with its histories and values of now.
 
     Transforms inside of it have ended, and of their tensors that is left; what a view showed may have been written to.
     """
@@ -82,7 +82,7 @@ class Inputs:
 
     Attributes:
         leaves: these tensors.
-        spec: what remains of the tree of them: that of the one argument, or of the tuple of those chosen.
+        spec: their structure: that of the one argument, or of the tuple of those chosen.
     """
 
     def __init__(self, api: str, args: tuple[Any, ...], argnums: Any = None, single: bool = True) -> None:
@@ -101,7 +101,7 @@ class Inputs:
                 refresh(x)
 
     def name(self, k: int) -> str:
-        """What to call one of the tensors."""
+        """The name of one of the tensors."""
         return [name for i in self._which for name in paths(self._args[i], f"inputs[{i}]")][k]
 
     def with_leaves(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ def differentiable(t: Any) -> bool:
 
 
 def outputs(api: str, out: Any) -> tuple[list[Any], TreeSpec]:
-    """The tensors that a function has returned, and what remains of their tree; RuntimeError if there are others."""
+    """The tensors that a function has returned, and the structure of their tree; RuntimeError if there are others."""
     leaves, spec = flatten(out)
     if not leaves or (out is None and len(leaves) == 1):
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")

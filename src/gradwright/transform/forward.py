@@ -16,7 +16,7 @@ API = "jvp(f, primals, tangents)"
 
 def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
         has_aux: bool = False) -> tuple[Any, ...]:  # fmt: skip
-    """What ``func`` returns, and how that moves where the primals move by the tangents.
+    """The result of ``func``, and its tangents for these tangents of the primals.
 
     Args:
         func: takes and returns tensors, in containers too.
@@ -85,7 +85,7 @@ class Pushed:
     """A function that has run on values with tangents.
 
     Attributes:
-        values, spec: what it returned, as tensors outside, and what remains of their tree.
+        values, spec: what it returned, as tensors outside, and the structure of their tree.
         aux: what it returned besides, if ``has_aux``.
     """
 

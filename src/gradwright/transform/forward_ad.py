@@ -53,7 +53,7 @@ class Duals(Tangents):
         switch(mode.but(watches=self._outside.watches, level=self._outside.level))
 
     def outside(self, f: Callable[..., Any], *args: Any) -> Any:
-        """What ``f`` returns outside of the level, where operations are recorded if they are inside."""
+        """The result of ``f`` outside of the level, where operations are recorded if they are inside."""
         mode = now()
         try:
             switch(mode.but(watches=self._outside.watches, level=self._outside.level))
@@ -177,7 +177,7 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns.
+    """The result of `unpack_dual`.
 
     ``primal``: the value; ``tangent``: None if it has none.
 

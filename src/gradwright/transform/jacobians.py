@@ -168,6 +168,6 @@ def _joined(rows: Sequence[Any]) -> Any:
 
 
 def _example(level: Batches, t: Any) -> Any:
-    """What is the same for all examples, of the first of them."""
+    """A value that is the same for all examples: the first one's."""
     x, is_batch = level.unpack(t)
     return x[0] if is_batch else x

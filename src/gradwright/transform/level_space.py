@@ -54,7 +54,7 @@ _PARTS = ("linalg", "fft", "special")
 
 
 def _computed(path: str, *args: Any, **kwargs: Any) -> Any:
-    """What the function of a library's namespace makes of the values of level arrays; of batches, in batches."""
+    """The result of a function of a library's namespace for the values of level arrays; of batches, in batches."""
     given = [a.values() if isinstance(a, LevelArray) else a for a in args]
     batch = next((a for a in given if isinstance(a, LevelArray)), None)
     find = operator.attrgetter(path)

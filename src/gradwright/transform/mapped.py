@@ -43,14 +43,14 @@ class BatchedValueError(RuntimeError):
 
 
 class Info(NamedTuple):
-    """What a declared vmap is told."""
+    """The first argument of a declared vmap."""
 
     batch_size: int
     randomness: str
 
 
 def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
-    """What ``cls.apply(*args)`` returns, with some of the tensors of a `Batches` level."""
+    """The result of ``cls.apply(*args)``, with some of the tensors of a `Batches` level."""
     if any(a.__class__ not in TENSORLESS and holds_tensors(a) and type(a) is not Tree for a in args):
         return of_containers.apply(cls, tuple(args))
     if cls is OneByOne:  # which sees to levels outside by itself
@@ -200,10 +200,10 @@ class _Run:
         self.args = [TENSOR if isinstance(a, TensorBase) else a for a in args]
 
     here: Any = None
-    """What runs the Function itself."""
+    """The runner of the Function itself."""
 
     def __call__(self, *xs: Any, here: bool = False) -> tuple[Any, ...]:
-        """The tensors among the outputs for these; what remains of the outputs is kept."""
+        """The tensors among the outputs for these; the structure of the outputs is kept."""
         given = iter(xs)
         leaves: list[Any] = []
         self.rest = flatten(
@@ -361,7 +361,7 @@ class OneByOne(Function):
 
 
 class Rows:
-    """What is kept for each example."""
+    """The values saved for each example."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows

@@ -73,7 +73,7 @@ def moved(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any
 
 def _guarded(cls: Any, ctx: Any, values: Sequence[Any], result: Any, tangents: Sequence[Any],
              looks: bool = True) -> list[Any]:  # fmt: skip
-    """What jvp returns, with what is known of what it has cut off, as of a backward.
+    """The result of jvp, and what is known of its cuts, as of a backward's.
 
     Raises CutError if something that moves in a level outside is missing in how that moves.
     """
@@ -135,7 +135,7 @@ def _context(cls: Any, again: Again, values: Sequence[Any], result: Any) -> tupl
 
 
 def _of(pairs: Sequence[tuple[Any, Any]], value: Any) -> Any:
-    """What stands for a value: of a copy, the original."""
+    """The stand-in for a value; the original of a copy."""
     return next((own for t, own in pairs if t is value), value)
 
 

@@ -232,7 +232,7 @@ def _tensor(api: str, tree: Any, name: str, k: int, t: Any) -> None:
 
 
 def checked(api: str, out: Any) -> tuple[list[Any], Any]:
-    """The tensors that a function has returned, which must be differentiable, and what remains of their tree."""
+    """The tensors that a function has returned, which must be differentiable, and the structure of their tree."""
     leaves, spec = outputs(api, out)
     for k, t in enumerate(leaves):
         if not differentiable(t):

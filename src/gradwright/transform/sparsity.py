@@ -150,7 +150,7 @@ class Flat:
         (self.x,) = inputs.leaves
 
     def f(self, x: Any) -> Any:
-        """What the function returns."""
+        """The result of the function."""
         out = self._func(*self._inputs.with_leaves([x]))
         if not isinstance(out, TensorBase):
             raise TypeError(f"{self.api}: func must return one tensor, whose entries are the rows of the matrix, but "

@@ -83,7 +83,7 @@ class Expansion(Movement):
         return (array.tensor, array.series) if getattr(array, "level", None) is self else (self.without(t), None)
 
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
-        """What ``op`` makes of series."""
+        """The result of ``op`` for series."""
         self.began = ticket()
         return self.outside(self._read, op, inputs, [self.series(x) for x in inputs], static, self.moves())
 
@@ -128,7 +128,7 @@ class Unfolding(Expansion):
         return wrap(Unfolded(self, x, series))
 
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
-        """What ``op`` makes of series: values at once, coefficients when they are asked for."""
+        """The result of ``op`` for series: values at once, coefficients on demand."""
         known = None if static else self._made.get(_key(op, inputs))
         return known[1] if known else super().read(op, inputs, static)
 
@@ -205,7 +205,7 @@ class Taylor(Expansion):
         return wrap(self.joined(x, terms), None, x._counter)
 
     def coefficients(self, t: Any) -> list[Any]:
-        """Those of a tensor, from its value on."""
+        """The coefficients of a tensor, from its value on."""
         x, terms = self.unpack(t)
         return [x, *([zeros(x) for _ in range(self.order)] if terms is None else terms)]
 
@@ -231,7 +231,7 @@ class Taylor(Expansion):
         return Jet(self, wrap(t.array, t._node, t._counter), *none)
 
     def moved(self, function: Any, values: Sequence[Any], motions: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """What a Function returns for series, by its jvp or else its backward, at a level of one order less."""
+        """The result of a Function for series, by its jvp or else its backward, at a level of one order less."""
         with Taylor(self.order - 1).running() as level:
             slopes = [m and [scaled(c, float(k)) for k, c in enumerate(m, 1)] for m in motions]
             jets = [x if m is None else level.jet(x, [c.clone() for c in m[:-1]])  # which forward may write to

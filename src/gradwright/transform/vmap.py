@@ -144,7 +144,7 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], 
 
 def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dims: Sequence[int | None], size: int,
             out_dims: Any, randomness: str, kwargs: Any, states: dict[Any, bytes] | None = None) -> Any:  # fmt: skip
-    """What ``func`` returns for all examples of these inputs."""
+    """The result of ``func`` for all examples of these inputs."""
     level = Batches(size, randomness, states)
     if randomness == "different" and size > 1:
         plan(level, _tried(func, leaves, spec, dims, kwargs))

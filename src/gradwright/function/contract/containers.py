@@ -1,6 +1,6 @@
 """Containers with tensors in them: lists, tuples, named tuples, dictionaries and dataclasses, to any depth.
 
-`flatten` makes of a value its tensors and a `Tree`, what remains of it; `unflatten` makes it again, of other
+`flatten` makes of a value its tensors and a `Tree`, its structure; `unflatten` makes it again, of other
 tensors or of anything else. A value without tensors remains what it is, a container too.
 """
 
@@ -64,7 +64,7 @@ def _holds(value: Any, above: tuple[int, ...]) -> bool:
 
 
 def flatten(value: Any, leaves: list[Any], above: tuple[int, ...] = ()) -> Any:
-    """What remains of a value once its tensors, in order, have been appended to ``leaves``.
+    """The structure of a value, whose tensors are appended to ``leaves`` in order.
 
     A tensor leaves `TENSOR`, a container of tensors a `Tree`, anything else itself.
     """
@@ -92,7 +92,7 @@ def unflatten(rest: Any, leaves: Iterator[Any]) -> Any:
 
 
 def shaped(rest: Any, leaves: Iterator[Any], other: Any) -> Any:
-    """As `unflatten`, but with ``other`` in the place of all that is no tensor."""
+    """As `unflatten`, but with ``other`` for everything that is no tensor."""
     if rest is TENSOR:
         return next(leaves)
     if type(rest) is not Tree:
@@ -101,7 +101,7 @@ def shaped(rest: Any, leaves: Iterator[Any], other: Any) -> Any:
 
 
 def paths(rest: Any, name: str) -> Iterator[str]:
-    """What to call each tensor, given the name of the whole: ``weights[2]``, ``batch['x']``, ``state.mean``."""
+    """The name of each tensor, given that of the whole: ``weights[2]``, ``batch['x']``, ``state.mean``."""
     if rest is TENSOR:
         yield name
     elif type(rest) is Tree:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class FunctionCtx(metaclass=ABCMeta):  # noqa: B024 - one of them is made by hand
-    """What the ctx of every Function is an instance of; instantiated, a ctx to call forward with by hand.
+    """The class of every Function's ctx; instantiated, a ctx to call forward with by hand.
 
     The ``ctx`` that `Function.apply` makes is a node of the graph, and more than this. One made by hand only keeps what
     it is told: ``to_save``, ``dirty_tensors``, ``non_differentiable``, ``materialize_grads``, ``saved_for_forward``.
@@ -52,7 +52,7 @@ class FunctionCtx(metaclass=ABCMeta):  # noqa: B024 - one of them is made by han
 
 
 def tensors_alone(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What `save_for_forward` was given; AssertionError if something in it is no tensor."""
+    """The tensors given to `save_for_forward`; AssertionError if one of them is none."""
     if not all(v is None or isinstance(v, TensorBase) for v in values):
         raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as "
                              "attributes on ctx.")  # fmt: skip

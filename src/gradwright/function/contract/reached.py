@@ -1,4 +1,4 @@
-"""What code can reach besides its arguments, told without running it: here, and nowhere else.
+"""The values that code can reach besides its arguments, found without running it: here, and nowhere else.
 
 Each of five questions has one answer:
 
@@ -36,7 +36,7 @@ TENSORLESS = containers.TENSORLESS - {FunctionType}
 """The classes of most values from which nothing can be reached."""
 LIBRARIES = sys.stdlib_module_names | {"gradwright", "nanobind", "numpy", "scipy", "torch"}
 ABSENT: Any = object()
-"""What is in a place that is empty."""
+"""The content of an empty place."""
 _OWN = ("gradwright", "builtins", "numpy", "logging")
 _LISTS = (list, tuple, deque)
 _EMPTY = CellType()
@@ -74,7 +74,7 @@ class Spot:
         self.name, self.scope, self.key = name, scope, key
 
     def get(self) -> Any:
-        """What is there, or `ABSENT`."""
+        """The content, or `ABSENT`."""
         scope = self.scope
         if isinstance(scope, CellType):
             return ABSENT if scope == _EMPTY else scope.cell_contents
@@ -142,7 +142,7 @@ def _order(value: Any) -> bytes:
 
 
 def _held(value: Any) -> dict[str, Any]:
-    """What is in a function's closure, or in an object."""
+    """The contents of a function's closure, or of an object."""
     if isinstance(value, FunctionType):
         return {spot.name: found for spot in closure(value) if (found := spot.get()) is not ABSENT}
     if isinstance(value, MethodType):
@@ -259,7 +259,7 @@ def written_in(value: Any, name: str) -> type:
 
 
 def joined(path: str, name: Any) -> str:
-    """The name of an attribute of what is called ``path``."""
+    """The name of an attribute of ``path``."""
     return f"{path}.{name}" if path else str(name)
 
 
@@ -298,7 +298,7 @@ def names_in(code: CodeType) -> frozenset[str]:
 
 
 class Reader:
-    """What the code of functions, and of the user's functions that they call, names.
+    """The values that the code of functions, and of the user's functions that they call, names.
 
     Attributes:
         loaded: the names that it reads.

@@ -34,7 +34,7 @@ def has_setup(cls: Any) -> bool:
 
 
 def run_forward(cls: Any, ctx: Any, args: Any) -> Any:
-    """What forward returns; afterwards ``ctx`` is set up."""
+    """The result of forward; afterwards ``ctx`` is set up."""
     if not has_setup(cls):
         return cls.forward(ctx, *args)
     result = cls.forward(*args)
@@ -88,7 +88,7 @@ def _check_takes(cls: Any, name: str, what: str, first: tuple[str, ...]) -> None
 
 
 def instead(name: str, ctx: Any = None) -> str:
-    """What the class of a ctx has that may be meant to be its method ``name``, for the end of a message."""
+    """A method of a ctx's class that may be meant to be ``name``, for the end of a message."""
     cls = getattr(ctx, "_function", None)
     if cls is None:
         return ""
@@ -148,7 +148,7 @@ def _backward(cls: Any) -> str | None:
 
 
 def _signature(cls: Any, name: str) -> inspect.Signature | None:
-    """The signature of what is called as ``cls.name``, if it is the user's own; None if it cannot be known."""
+    """The signature of ``cls.name``, if it is the user's own; None if it cannot be known."""
     fn = getattr(cls, name)
     if is_own(getattr(getattr(fn, "__code__", None), "co_filename", "")) and not hasattr(fn, "__wrapped__"):
         return None  # Function's own
@@ -159,7 +159,7 @@ def _signature(cls: Any, name: str) -> inspect.Signature | None:
 
 
 def _at(cls: Any, name: str) -> str:
-    """Where a method is written, for the end of a message."""
+    """The place of a method, for the end of a message."""
     code = getattr(inspect.unwrap(getattr(cls, name)), "__code__", None)
     return f"\n  {name} is at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
 

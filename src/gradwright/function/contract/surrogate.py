@@ -9,7 +9,7 @@ from gradwright.base.errors import kind
 
 T = TypeVar("T")
 _MARK = "__gradwright_surrogate__"
-"""Where the reason is kept: an attribute ``surrogate`` may be the user's own."""
+"""The attribute of the reason: one called ``surrogate`` may be the user's own."""
 
 
 def surrogate(reason: str) -> Callable[[T], T]:
@@ -56,12 +56,12 @@ def reason_of(what: Any) -> str | None:
 
 
 def declared(cls: Any) -> dict[str, str]:
-    """What a Function class declares of its gradient, as an attribute of its nodes."""
+    """A Function class's declaration of its gradient, as an attribute of its nodes."""
     reason = reason_of(cls)
     return {} if reason is None else {"surrogate": reason}
 
 
 def reasons(nodes: Any) -> dict[str, str]:
-    """Those among nodes whose gradients are declared untrue, by name, with the reasons."""
+    """The nodes whose gradients are declared untrue, by name, with the reasons."""
     found = {node.name(): getattr(type(node), "surrogate", None) for node in nodes}
     return {name: reason for name, reason in found.items() if isinstance(reason, str)}

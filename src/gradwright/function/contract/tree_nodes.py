@@ -170,7 +170,7 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {node.type: node for node in (
     _node(namedtuple, lambda d: (list(d), type(d)), lambda values, cls: cls(*values),
           lambda _, cls: map(GetAttrKey, cls._fields), "collections.namedtuple"),
 )}  # fmt: skip
-"""What is registered; all named tuples under `collections.namedtuple`."""
+"""The registered classes; all named tuples under `collections.namedtuple`."""
 
 
 def _of_dataclass(node: Any) -> tuple[Sequence[Any], Any]:

@@ -17,7 +17,7 @@ _PROTOCOL = 1
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
-    """JSON of what remains of a tree.
+    """JSON of the structure of a tree.
 
     Raises TypeError for anything else, or for a context that JSON cannot hold; ValueError for another protocol than 1;
     NotImplementedError for a class that was registered without ``serialized_type_name``.

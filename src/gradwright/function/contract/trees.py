@@ -1,6 +1,6 @@
 """Trees: lists, tuples, dictionaries, named tuples and whatever is registered, to any depth; all else is a leaf.
 
-`tree_flatten` makes of a tree its leaves and a `TreeSpec`, what remains of it; `tree_unflatten` makes it again, of
+`tree_flatten` makes of a tree its leaves and a `TreeSpec`, its structure; `tree_unflatten` makes it again, of
 other leaves. Dictionaries keep their order. The trees are PyTorch's (``torch.utils._pytree``), where a dataclass is a
 leaf until it is registered; transforms of functions say ``open_dataclasses``, and then it is a node without more ado.
 
@@ -26,7 +26,7 @@ _BUILTIN = frozenset((tuple, list, deque, namedtuple)) | _DICTS
 
 
 class TreeSpec:
-    """What remains of a tree without its leaves. Two are equal if they make equal trees of the same leaves.
+    """The structure of a tree. Two are equal if they make equal trees of the same leaves.
 
     Attributes:
         type: the class of its topmost node: `collections.namedtuple` for all named tuples, None for a leaf.
@@ -53,11 +53,11 @@ class TreeSpec:
         return self.type is None
 
     def children(self) -> list[TreeSpec]:
-        """What remains of each part."""
+        """The structure of each part."""
         return list(self._children)
 
     def child(self, index: int) -> TreeSpec:
-        """What remains of one part."""
+        """The structure of one part."""
         return self._children[index]
 
     def __eq__(self, other: object) -> bool:
@@ -95,7 +95,7 @@ class TreeSpec:
         return leaves[0] if self.type is None else _made(self, iter(leaves))
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """What ``tree`` has in the place of each leaf: of dictionaries by their keys, in this one's order.
+        """The value of ``tree`` in the place of each leaf: of dictionaries by their keys, in this one's order.
 
         Raises ValueError if it has other nodes above them.
         """
@@ -105,7 +105,7 @@ class TreeSpec:
 
 
 class LeafSpec(TreeSpec):
-    """What remains of a leaf. To make one is deprecated, as in PyTorch; ask ``spec.is_leaf()``."""
+    """The structure of a leaf. To make one is deprecated, as in PyTorch; ask ``spec.is_leaf()``."""
 
     __slots__ = ()
 
@@ -119,12 +119,12 @@ TreeSpec.__init__(_LEAF, None, None, [])
 
 
 def treespec_leaf() -> TreeSpec:
-    """What remains of a leaf."""
+    """The structure of a leaf."""
     return _LEAF
 
 
 def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
-    """What remains of a tuple of trees, of what remains of these. Raises ValueError for anything else."""
+    """The structure of a tuple of trees, of theirs. Raises ValueError for anything else."""
     children = list(iterable)
     if not all(isinstance(child, TreeSpec) for child in children):
         raise ValueError(f"Expected a tuple of TreeSpec values, got: {children!r}.")
@@ -132,7 +132,7 @@ def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
 
 
 def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
-    """What remains of a dictionary of trees, of what remains of these. Raises ValueError for anything else."""
+    """The structure of a dictionary of trees, of theirs. Raises ValueError for anything else."""
     children = dict(mapping, **kwargs)
     if not all(isinstance(child, TreeSpec) for child in children.values()):
         raise ValueError(f"Expected a dictionary of TreeSpec values, got: {children!r}.")
@@ -181,7 +181,7 @@ def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None, *, open_dataclasses: bool = False) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree, in order, and what remains of it.
+    """The leaves of a tree, in order, and its structure.
 
     >>> tree_flatten({"a": 1, "b": (2, None)})
     ([1, 2, None], TreeSpec(dict, ['a', 'b'], [*,
@@ -216,7 +216,7 @@ def tree_unflatten(leaves: Any, treespec: Any) -> Any:
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None, *, open_dataclasses: bool = False) -> TreeSpec:
-    """What remains of a tree without its leaves."""
+    """The structure of a tree."""
     return _flatten(tree, [], is_leaf, open_dataclasses)
 
 
@@ -253,7 +253,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf =
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """As `tree_map`, for what ``func`` does: the tree itself comes back."""
+    """As `tree_map`, for the effects of ``func``: returns the tree itself."""
     leaves, spec = tree_flatten(tree, is_leaf)
     for _ in map(func, leaves, *map(spec.flatten_up_to, rests)):
         pass
@@ -357,7 +357,7 @@ def _with_paths(path: tuple[Any, ...], tree: Any, is_leaf: IsLeaf, open_dataclas
 
 
 def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
-    """As `tree_leaves_with_path`, and what remains of the tree."""
+    """As `tree_leaves_with_path`, and the tree's structure."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
@@ -378,14 +378,14 @@ def keystr(kp: Iterable[Any]) -> str:
 
 
 def key_get(obj: Any, kp: Iterable[Any]) -> Any:
-    """What a path leads to."""
+    """The value at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
 
 
 def named(name: str, path: Iterable[Any]) -> str:
-    """What to call a leaf of an argument of this name: ``inputs[1]["w"]``."""
+    """The name of a leaf of an argument of this name: ``inputs[1]["w"]``."""
     for key in path:
         if (
             type(key) is MappingKey

@@ -81,7 +81,7 @@ def check_saved(node: Any) -> None:
 
 
 def check_attribute(node: Any, name: str, packed: tuple[Any, ...], more: int = 0) -> None:
-    """The same of one tensor that was kept under this name; ``more`` of those that hold its memory are ctx's."""
+    """The same for one tensor in an attribute of this name; ``more`` of the holders of its memory are ctx's."""
     counter, version = packed[1:3]
     if counter[0] != version and count(counter) > UNSHARED + 1 + more:
         raise _written(node, f"{name} in place, but others share", counter, version)

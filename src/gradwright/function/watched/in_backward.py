@@ -137,7 +137,7 @@ class Guard:
         return (self.values or self.left)[0]
 
     def message(self, how: str, place: Any, would: str = "would") -> str:
-        """What an error says of a cut."""
+        """An error's words on a cut."""
         where = Place(*place) if place else "a line that is not known"
         return (
             f"{self.name} cut the gradient off with {how}, so this second derivative {would} miss what goes that way.\n"
@@ -192,7 +192,7 @@ def unequal(t: Any) -> Any:
 
 
 class Cut(Node):
-    """Where history was cut off: what flows through it is lost, so it raises, unless that is nothing."""
+    """A cut in the history: a cotangent that comes to it would be lost, so it raises unless that is zero."""
 
     __slots__ = ("_edge_mask", "_guard", "_how", "_message", "_place")
 
@@ -227,7 +227,7 @@ class Doubt(Cut):
 
 
 class Returned(Node):
-    """What backward returned, some of it cut off: hands its cotangent on, and warns if there is a doubt."""
+    """The result of backward, partly cut off: hands its cotangent on, and warns if there is a doubt."""
 
     __slots__ = ("_doubt", "_guard")
     _edge_mask = (True,)

@@ -98,7 +98,7 @@ def inside(function: Any, args: tuple[Any, ...], nodes: list[Any], needed: bool)
 
 
 def _name(t: Any) -> str:
-    """What the user's code calls a tensor: the variable, attribute or entry that holds it."""
+    """The user's name for a tensor: the variable, attribute or entry that holds it."""
     at = frame(1)
     while at is not None and is_own(file_of(at)):
         at = at.f_back
@@ -118,7 +118,7 @@ def _name(t: Any) -> str:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds one step down, with how one gets there."""
+    """The values one step below an object, each with the way there."""
     if isinstance(value, (list, tuple)):
         yield from ((f"[{k}]", v) for k, v in enumerate(value))
     elif isinstance(value, dict):

@@ -140,7 +140,7 @@ class _Leaves:
         return t if t is None or not is_followed(t.array) else self._leaf(t.array)
 
     def of(self, packed: Any) -> Any:
-        """What is kept in place of a tensor."""
+        """The stand-in for a tensor."""
         array, counter, version, source = packed
         if counter[0] != version or of(array.dtype).category < FLOAT:
             return packed

@@ -17,7 +17,7 @@ _ABSENT: Any = object()
 
 
 class LeftByBackward:
-    """What was taken off a ctx.
+    """The values taken off a ctx.
 
     Attributes:
         off: the attributes, by name.

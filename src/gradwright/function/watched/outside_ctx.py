@@ -1,4 +1,4 @@
-"""Where a Function may leave things for its backward other than on ctx: classes, globals, closures.
+"""The places besides ctx where a Function may leave things for its backward: classes, globals, closures.
 
 The code of forward and backward names such places, and so does that of the user's functions that it calls. It is read
 once, when the Function is first recorded; most name none, and then nothing more is done.
@@ -20,9 +20,9 @@ from gradwright.function.contract.reached import Reader, Spot, is_object, reacha
 from gradwright.function.watched.random_sources import streams
 
 _NEWEST = 100
-"""Of what is in a long list or dictionary, only so much is looked at."""
+"""No more entries than this of a list or dictionary are looked at."""
 UNREAD: Any = object()
-"""What stands for the `NamedSpots` of a Function whose code has not been read yet."""
+"""The stand-in for the `NamedSpots` of a Function whose code has not been read yet."""
 
 
 def of(cls: Any) -> NamedSpots:

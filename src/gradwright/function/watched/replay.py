@@ -31,11 +31,11 @@ from gradwright.function.watched.in_backward import Cut
 from gradwright.function.watched.rerun import as_it_was, at_level
 
 _TENSOR: Any = object()
-"""Where a tensor was among the arguments."""
+"""The place of a tensor among the arguments."""
 
 
 class Replay:
-    """What it takes to run the forward of a node again; the tensors among the arguments are with what the node saves.
+    """All it takes to run a node's forward again; the tensors among the arguments are with its saved tensors.
 
     Attributes:
         arguments: those that are no tensors, in their places.
@@ -55,7 +55,7 @@ class Replay:
 
 
 def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], unknown: Sequence[Any]) -> Replay | None:
-    """What the replay of ``node`` takes, if it has intermediates; the arguments are added to ``packs``.
+    """The `Replay` of ``node``, if it has intermediates; the arguments are added to ``packs``.
 
     They may be among the tensors ``unknown``, which forward has kept and which have no history from before; if values
     have left, numbers and arrays on ctx are such, too.
@@ -197,7 +197,7 @@ def _hang(node: Any, ctx: Any, args: Sequence[Any], outputs: Sequence[Any]) -> N
 
 
 def _on_ctx(node: Any, saved: Sequence[Any]) -> dict[str, Any]:
-    """What is on a ctx, by name."""
+    """The values on a ctx, by name."""
     found = {f"saved_tensors[{k}]": t for k, t in enumerate(saved) if t is not None}
     return found | {n: v for name in _names(node) for n, v in reachable(name, getattr(node, name))}
 

@@ -13,7 +13,7 @@ from gradwright.function.contract.reached import Spot
 
 
 def at_level(level: Any, f: Callable[..., Any], *args: Any) -> Any:
-    """What ``f`` returns where ``level`` is the innermost one, as it is further outside; else where no level is."""
+    """The result of ``f`` with ``level`` as the innermost one, as it is further outside; else without levels."""
     inner = now().level
     return f(*args) if inner is None or inner is level else inner.outside(at_level, level, f, *args)
 

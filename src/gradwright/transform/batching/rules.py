@@ -40,7 +40,7 @@ class Call(NamedTuple):
         return int(self.level.size)
 
     def named(self, name: str, xs: Sequence[Any], which: Sequence[bool], **static: Any) -> Any:
-        """What another operation makes of batches."""
+        """The result of any other operation for batches."""
         return batched(table[name], list(xs), which, static, self.level)
 
     def of(self, xs: Sequence[Any], **static: Any) -> Any:
@@ -80,7 +80,7 @@ def rule(*ops: str | Op) -> Callable[[Rule], Rule]:
 
 
 def batched(op: Op, xs: list[Any], which: Sequence[bool], static: dict[str, Any], level: Any) -> Any:
-    """What ``op`` makes of these tensors for each example; ``which`` of them have the batch as their first dim."""
+    """The result of ``op`` for these tensors, for each example; ``which`` of them have the batch as their first dim."""
     found = RULES.get(op.forward)
     if found is None:
         found = one_by_one
