@@ -24,7 +24,7 @@ from gradwright.formatting import OPTIONS
 from hypothesis import settings
 
 import gradwright
-from gradwright.compilation import race
+from gradwright.compilation import comparison, race
 from gradwright.utils.cpp_extension import check_compiler
 from tests.browser import Browser
 
@@ -44,6 +44,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """For compiled functions, which run eagerly where that takes less time."""
     monkeypatch.setattr(race, "clock", lambda: 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At compiled functions, of which guards have to see what has changed."""
+    monkeypatch.setattr(comparison, "next_look", lambda calls: -1)
 
 
 def torch_version() -> str | None:

@@ -1,9 +1,13 @@
 """A compiled run that is not what the eager run is, is not believed."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import gradwright as gw
+from gradwright.compilation import comparison
+from gradwright.compilation.comparison import next_look as NEXT_LOOK
 from gradwright.compilation.comparison import spreads
 from gradwright.compilation.compiled import CompileWarning, Programs
 from gradwright.compilation.node import Interpreted, Node, Program
@@ -141,3 +145,101 @@ def test_what_is_masked_with_infinity_does_not_hide_what_rounding_does():
     masked, total = spreads(traced(f, x), [x], lambda: None)
     assert 0 < masked < 1e-14
     assert 0 < total < 1e-12
+
+
+# -- a second look later --
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    monkeypatch.setattr(comparison, "next_look", NEXT_LOOK)
+
+
+@pytest.fixture
+def deaf(monkeypatch, looks):
+    """No guard sees anything."""
+    made = Programs._entry
+    monkeypatch.setattr(Programs, "_entry", lambda self, *given: made(self, *given[:-1], []))
+
+
+class Held:
+    rate, steps, mask = 0.5, [1, 2], np.array([1.0, 2.0])
+
+
+class Doubled(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return gw.tensor([2 * v for v in x.tolist()])
+
+    @staticmethod
+    def backward(ctx, g):
+        return gw.tensor([2 * v for v in g.tolist()])
+
+
+def written(x):
+    total.add_(x.sum() * Held.rate)
+
+
+total = gw.zeros(())
+CHANGES = [
+    (lambda x: x * Held.rate, "rate", 0.25, "multiply.*0.5.*0.25"),
+    (lambda x: x.sum() + sum(Held.steps), "steps", [1, 7], "add.*3.*8"),
+    (lambda x: x * gw.tensor(Held.mask), "mask", np.array([1.0, 3.0]), r"multiply.*\[1.0, 3.0\]"),
+    (lambda x: x.exp() if Held.rate < 1 else x.sin(), "rate", 2.0, "exp.*sin"),
+    (lambda x: Doubled.apply(x) * Held.rate, "rate", 0.25, "multiply.*0.5.*0.25"),
+    (lambda x: gw.nn.functional.dropout(x, Held.rate), "rate", 0.25, "0.5.*0.75"),
+    (written, "rate", 0.25, "multiply.*0.5.*0.25"),
+]
+"""Steps, what they read, what that becomes, and what the warning names: the node, and what it was and is."""
+
+
+@pytest.mark.parametrize(("f", "name", "value", "said"), CHANGES)
+@pytest.mark.parametrize("at", [3, 9, 40])
+def test_what_no_guard_has_seen_is_seen_by_a_later_look(monkeypatch, deaf, f, name, value, said, at):
+    step = gw.compile(f, backend="plan")
+    x = gw.ones(20) if f is CHANGES[5][0] else gw.tensor([1.0, 2.0])
+    for _ in range(at):
+        step(x)
+    assert not step.programs.reason
+    monkeypatch.setattr(Held, name, value)
+    with pytest.warns(CompileWarning, match=rf"differs from the eager.*{said}.*test_comparison\.py.*reads something"):
+        [step(x) for _ in range(3 * at + 3)]
+    assert step.programs.reason
+
+
+def test_a_look_is_taken_at_calls_4_16_64(monkeypatch, looks):
+    seen, calls, compared = [], [0], Programs._compared
+    monkeypatch.setattr(Programs, "_compared", lambda self, *args: (seen.append(calls[0]), compared(self, *args))[1])
+    step = gw.compile(lambda x: x.exp() * gw.rand(2), backend="plan")
+    gw.manual_seed(0)
+    found = []
+    for calls[0] in range(-1, 300):
+        found.append(step(gw.ones(2)).tolist())
+    gw.manual_seed(0)
+    assert seen == [1, 4, 16, 64, 256]
+    np.testing.assert_allclose(found, [(gw.ones(2).exp() * gw.rand(2)).tolist() for _ in found], rtol=1e-6)
+
+
+def test_what_keeps_a_count_is_not_run_twice(looks):
+    class Counted(Doubled):
+        calls = 0
+
+        @staticmethod
+        def forward(ctx, x):
+            Counted.calls += 1
+            return gw.tensor(x.numpy() * 2)
+
+    step = gw.compile(lambda x: Counted.apply(x), backend="plan")
+    for k in range(1, 40):
+        assert step(gw.ones(2)).tolist() == [2, 2]
+        assert Counted.calls == k
+    assert not step.programs.reason
+
+
+def test_a_count_that_goes_by_rounding_is_no_difference(looks):
+    """An index of the largest of two that are equal but for rounding."""
+    step = gw.compile(lambda x: ((x / 3) * 3 - x).argmax(), backend="c")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CompileWarning)
+        for k in range(70):
+            step(gw.linspace(0.1, 1 + k, 50))

@@ -83,8 +83,8 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
             variable ``GRADWRIGHT_COMPILE`` names), "eager" (the function itself). PyTorch's "inductor" is "auto", its
             "aot_eager" is "plan".
         exact: numbers are the eager run's to the bit.
-        check: "first" (the first run of each program is compared), "always" (each run, for tests; one that differs
-            raises AssertionError), "never".
+        check: "first" (of each program the runs 1, 4, 16, 64 ... are compared), "always" (each run, for tests; one that
+            differs raises AssertionError), "never".
         fullgraph: what cannot be compiled is a RuntimeError, not a run that is eager.
         dynamic: whether a first dimension may vary in one program: None (once it has varied), True or False.
         mode, options: PyTorch's; without effect.

@@ -123,6 +123,7 @@ class Programs:
         traced: how often it was traced, and why again.
         excused: whether the last trace has done what a program would not do: that may be a preparation, once.
         hosted: the Functions in it that compute in Python.
+        harmless: those whose Python does nothing that a second run would do again.
         read: the places in its code where Python goes by a number of a tensor's (`Numbers.used`).
         shares: whether it writes memory that several tensors show, where the library keeps that.
         written: weak references to the tensors that its first run has written, where the library keeps what shares
@@ -149,6 +150,7 @@ class Programs:
         self.traced: list[str] = []
         self.begun, self.looked, self.excused, self.refused = False, 0, False, set[str]()
         self.hosted: set[Any] = set()
+        self.harmless: set[Any] = set()
         self.read: set[Any] = set()
         self.shares = False
         self.written: dict[int, Any] = {}
@@ -222,6 +224,8 @@ class Programs:
         states = _states(entry.record.draws) if entry.record.draws else {}
         try:
             if entry.checked and self.check != "always":
+                entry.until -= 1
+            if entry.checked and self.check != "always" and entry.until:
                 return entry.called(arrays, leaves) if entry.race is None else self._raced(entry, leaves, args, kwargs)
             return self._compared(entry, arrays, leaves, args, kwargs)
         except GuardFailed:
@@ -290,6 +294,8 @@ class Programs:
         refused = {_VALUE.sub("", str(refusal)) for refusal in found.refusals}
         again, self.refused, self.looked = refused & self.refused, self.refused | refused, self.looked + 1
         self.begun = not refused
+        if self.begun and self.looked == 1:  # in a further one they are not looked at
+            self.harmless = set(self.hosted)
         if again or (refused and self.looked == _PREPARED):
             return self._eager(_first(found.refusals), args, kwargs, found.result)
         return found.result
@@ -372,7 +378,8 @@ class Programs:
         for history in found.histories:
             history.runner, history.function = self.make(history.program), again
         calls = [node.args[0] for node in found.program.nodes if node.op == HOST]
-        once = self.check == "first" and any(isinstance(call, Forward) for call in calls)  # which may keep a count
+        once = self.check == "first" and any(
+            isinstance(call, Forward) and call.cls not in self.harmless for call in calls)  # which may keep a count
         entry = Entry(found, self.make(found.program), leaves, guards, checked=once or self.check == "never")
         entry.place = len(self.traced)
         if not (self.strict or once or self.check == "always" or found.shared) and found.program.library is NUMPY:
@@ -417,16 +424,34 @@ class Programs:
             entry.touched += 1
             return result
         if gap is not None:
-            self.disbelieve(gap, first)
-        entry.checked = True
+            self.disbelieve(gap, str(first or ""), "" if first else self._changed(program, args, kwargs))
+        entry.checked, entry.calls = True, max(1, entry.calls * 4)
+        entry.until = comparison.next_look(entry.calls)
         return result
 
-    def disbelieve(self, gap: Any, first: Any) -> None:
+    def _changed(self, program: Program, args: Any, kwargs: Any) -> str:
+        """Which node of a program is another one in a run now, that is traced and leaves nothing."""
+        if not _tracing.acquire(False):
+            return ""
+        try:
+            trace = Trace(Before(), self.hosted, self.shares, self.written)
+            try:
+                with _Outcome(), trace:
+                    self.function(*args, **kwargs)
+            finally:
+                trace.restore()
+            return comparison.changed(program, trace.notes.nodes)
+        finally:
+            _tracing.release()
+
+    def disbelieve(self, gap: Any, first: str, changed: str = "") -> None:
         """Say how a compiled run differs from the eager one: an error where every run is checked."""
         what = f"the compiled run differs from the eager one: {gap}. "
-        what += f"The first node that differs: {first}" if first else (
-            "Every node computes what it did in the traced run, so the function reads something else that changes"
-        )  # fmt: skip
+        if first or changed:
+            what += f"The first node that differs: {first or changed}"
+        if not first:
+            what += ". " * bool(changed) + (
+                "Every node computes what it did in the traced run, so the function reads something else that changes")
         if self.check == "always":
             raise AssertionError(f"compile(check='always'): {what}")
         self.reason = what

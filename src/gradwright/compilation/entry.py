@@ -151,6 +151,8 @@ class Entry:
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
         commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
+        calls: how many calls there were when that was done last.
+        until: in how many calls it is done again.
         touched: how often that said nothing, as another thread has written what it reads.
         last: the arrays of inputs that the last call was given, or has left.
         number: larger than that of every entry made before.
@@ -165,6 +167,7 @@ class Entry:
         self.changed = compiled_guards(guards, held)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
         self.checked, self.place, self.touched = checked, 0, 0
+        self.calls = self.until = 0
         self.race: Race | None = None
         text = _Text(record, leaves, guards, runner)
         self._fixed = text.fixed
