@@ -44,7 +44,7 @@ _LIKE_WHERE = {"where": 1}
 
 
 def value(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], library: Any) -> Any:
-    """What a node makes of arrays of JAX; ``library`` is `gradwright.backends.jax.JAX`."""
+    """The result of a node for arrays of JAX; ``library`` is `gradwright.backends.jax.JAX`."""
     jax, space = import_module("jax"), library.xp
     if node.op in (INDEX, PICK, "at_index"):
         return args[0][args[1]]

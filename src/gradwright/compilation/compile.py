@@ -136,7 +136,7 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
 
 
 def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
-    """What makes a program ready, by name."""
+    """The backends that make a program ready, by name."""
     if backend not in BACKENDS:
         raise ValueError(f"compile(): backend must be one of {', '.join(map(repr, BACKENDS))}, but got {backend!r}")
     by_numpy = backend == "plan" or (backend == "auto" and find("CC", COMPILERS) is None)

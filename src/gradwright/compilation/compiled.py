@@ -77,7 +77,7 @@ _TOUCHED = 16
 _VALUE = re.compile(r"value [^)]*")
 _tracing = Lock()
 _SIZES = 64
-"""For so many sizes the programs of one for all are kept."""
+"""The number of sizes for which programs made from a template are kept."""
 
 
 def _copy(array: Any) -> Any:
@@ -159,7 +159,7 @@ class Programs:
         self.full, self.apart = False, ""
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call returns.
+        """The result of a call.
 
         It is eager in a trace, in a transform, under a watch (a profiler, anomaly mode), and while another thread, or
         this one further out, runs it.

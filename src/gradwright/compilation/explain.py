@@ -71,7 +71,7 @@ class Explained(NamedTuple):
 
 
 class Explanation(Shown):
-    """What `explain` returns. It prints as a summary, and as a table, too, if that is short or was asked for.
+    """The result of `explain`. It prints as a summary, and as a table, too, if that is short or was asked for.
 
     Attributes:
         name: of the function.

@@ -177,7 +177,7 @@ def _split(node: Any, op: str) -> tuple[Any, Any] | None:
 
 
 def _negated(x: Any) -> Any:
-    """What a node is the negative of; None if it is none."""
+    """The node whose negative a node is; None if it is none."""
     return x.args[0] if isinstance(x, Node) and x.op == "negative" else None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def span(array: Any) -> tuple[int, int]:
-    """Where an array begins and ends in memory."""
+    """The beginning and end of an array in memory."""
     if not array.flags.forc:
         return np.lib.array_utils.byte_bounds(array)
     start: int = array.__array_interface__["data"][0]

@@ -201,7 +201,7 @@ def _reached(nodes: Sequence[Node], but: tuple[type, ...] = (Cut,)) -> set[Node]
 
 
 def name_of(node: Node) -> str:
-    """What to call a node: that of one output by its operation."""
+    """The name of a node: that of one output by its operation."""
     return type(node._next[0] if type(node) is Output else node).__name__
 
 

@@ -94,7 +94,7 @@ def why_none(t: TensorBase, output: Any = None) -> WhyNone:
 
 
 def _of_itself(t: Any) -> WhyNone | None:
-    """What can be told from the tensor alone."""
+    """The reasons seen from the tensor alone."""
     node = t._node
     if node is None or is_severed(node):
         if is_whole(t.array):
@@ -138,7 +138,7 @@ def _retained(t: Any) -> bool:
 
 
 def _of_graph(t: Any, outputs: list[Any]) -> WhyNone:
-    """What the graph of outputs tells."""
+    """The reasons seen from the graph of outputs."""
     outputs = [o for o in outputs if o._node is not None]
     ask = "to see the line: why_none(t, lambda: <compute it>)"
     if not outputs:
@@ -236,7 +236,7 @@ def _returned_none(node: Node, i: int, lines: dict[Node, Any]) -> WhyNone:
 
 
 def _of_program(t: Any, program: Callable[[], Any]) -> WhyNone:
-    """What running the program tells."""
+    """The reasons seen from running the program."""
     if not is_grad_enabled():
         return WhyNone("no_grad()", "gradients are switched off here, so nothing is recorded",
                        "ask outside of no_grad() and inference_mode()")  # fmt: skip

@@ -71,7 +71,7 @@ class Level:
             switch(before)
 
     def outside(self, f: Callable[..., Any], *args: Any) -> Any:
-        """What ``f`` returns in the mode in which the level was entered; nothing is recorded where the user said so."""
+        """The result of ``f`` in the mode in which the level was entered; nothing is recorded if the user said so."""
         before = now()
         mode = self._modes.get(before.stopped)
         if mode is None:

@@ -108,7 +108,7 @@ def resumed(before: Mode, mode: Mode | None = None) -> Mode:
 def inside(
     enter: Callable[[], Any], leave: Callable[[Mode], Mode], f: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """What ``f`` returns in the mode that ``enter`` switches to; however it ends, also by an interrupt, that is left.
+    """The result of ``f`` in the mode that ``enter`` switches to, which is left at its end, even by an interrupt.
 
     ``leave`` says which mode comes after, from the one before: usually `resumed`.
     """

@@ -124,7 +124,7 @@ class Tree(Registry):
 
 
 def joined(path: str, name: str) -> str:
-    """The path of what is called ``name`` at ``path``."""
+    """The path of ``name`` at ``path``."""
     return f"{path}.{name}" if path else name
 
 

@@ -59,7 +59,7 @@ class Ruled(Stepping):
         return {"step": 0.0}, dict.fromkeys(self._remembered, 0.0)
 
     def _shape(self, name: str, shape: Any) -> Any:
-        """The shape of what is kept under a name: that of the parameter."""
+        """The shape of the state under a name: that of the parameter."""
         return shape
 
     def _numbers(self, xp: Any, *args: Any, **given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -237,7 +237,7 @@ def start_of(value: float, dtype: dtypes.dtype) -> complex:
 
 
 def check_state(held: dict[str, Any], shapes: dict[str, Any], shape: Any) -> None:
-    """Raise KeyError if of what is kept of a parameter some is missing, RuntimeError if some has another shape."""
+    """Raise KeyError if a part of a parameter's state is missing, RuntimeError if one has another shape."""
     missing = [name for name in shapes if name not in held]
     if 0 < len(missing) < len(shapes):
         raise KeyError(
@@ -344,7 +344,7 @@ class Block:
 
     Attributes:
         params: the parameters.
-        names: of all that is kept of each.
+        names: of each parameter's state.
         memory: where that lies.
         xp: the namespace of its arrays.
         held: for each parameter, what its state consists of: names, tensors and the arrays under these.

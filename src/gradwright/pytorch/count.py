@@ -28,7 +28,7 @@ _NOTHING = Absent("nothing")
 
 
 def counts() -> list[Count]:
-    """What there is of each module that PyTorch documents."""
+    """The names here and missing, by module that PyTorch documents."""
     found = []
     for module in COUNTED:
         path = "gradwright" + module.removeprefix("torch")

@@ -150,7 +150,7 @@ class Surroundings(Watch):
         return unwritten(array), [0], 0, node
 
     def name(self, t: Any) -> str:
-        """What the function's code calls a tensor."""
+        """The name of a tensor in the function's code."""
         for spot in spots([("", self.function)]):
             value = spot.get()
             if isinstance(value, TensorBase) and value._counter is t._counter:
@@ -386,7 +386,7 @@ _running: weakref.WeakKeyDictionary[Checkpoint, Any] = weakref.WeakKeyDictionary
 in_child(_running.clear)
 
 _TENSOR: Any = object()
-"""Where a tensor was among the arguments."""
+"""The place of a tensor among the arguments."""
 
 
 class Lost(Entry):

@@ -32,7 +32,7 @@ _WAVES = 1e-9
 
 @dataclass(frozen=True)
 class Sampled(Shown):
-    """What random directions say; true if nothing is off.
+    """The verdict of random directions; true if nothing is off.
 
     Attributes:
         agree: whether all outputs came out alike along all directions.

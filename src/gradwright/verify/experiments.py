@@ -28,7 +28,7 @@ from gradwright.verify.numeric.jacobian import Subject, rounding, tensors, wider
 REFUSED = (
     ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
-"""What a function may raise where it need not be defined."""
+"""Exceptions that a function may raise where it need not be defined."""
 
 
 _PAIRS = 6
@@ -71,7 +71,7 @@ class Visit:
                     break
 
     def again(self) -> Outcome:
-        """What comes of another call there."""
+        """The outcome of another call there."""
         return self.calls.outcome(self.change)
 
 
@@ -518,7 +518,7 @@ def way(array: Any) -> Any:
 
 
 def _tried(run: Callable[[], Any]) -> Any:
-    """What it returns; None if it refuses."""
+    """Its result; None if it refuses."""
     try:
         return run()
     except REFUSED:

@@ -88,7 +88,7 @@ def _panels(func: Callable[..., Any], inputs: Any) -> Iterator[Panel]:
 
 
 def _outputs(subject: Subject) -> list[str]:
-    """What to call the outputs: ``out``, or by their place in what is returned."""
+    """Names of the outputs: ``out``, or by their place in the result."""
     found = [name for name, _ in named(subject.func(*subject.inputs), "out")]
     return [found[k] for k in subject.which]
 

@@ -39,7 +39,7 @@ _STEP = 1e-5
 
 @dataclass(frozen=True)
 class Witness:
-    """What the second witness says; true if it agrees.
+    """The verdict of the second witness; true if it agrees.
 
     Attributes:
         agrees: whether backward is the engine's derivative of forward, to rounding; None if there is no such witness.

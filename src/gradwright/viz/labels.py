@@ -22,13 +22,13 @@ MEANINGS = {
     "output": "asked for", "accumulate": "leaf", "custom": "your Function", "surrogate": "gradient declared untrue",
     "stop": "the gradient stops", "group": "several in one",
 }  # fmt: skip
-"""What the kinds are called in a legend; an operation needs no explanation."""
+"""Names of the kinds in a legend; an operation needs no explanation."""
 ORDERS = {2: "backward", 3: "double backward"}
 _LONGEST = 60
 
 
 def title(node: GraphNode) -> str:
-    """What a node is called."""
+    """The name of a node."""
     if node.kind == "stop":
         return f"✂ {line(node.name)}"
     if node.kind in ("accumulate", "output"):

@@ -52,7 +52,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Summary:
-    """What `summary` returns: a string of it is a table, and so is what a notebook shows.
+    """The result of `summary`: a string of it is a table, and so is what a notebook shows.
 
     Attributes:
         layers: the `Layer` of each module, once, each below its parent.

@@ -177,7 +177,7 @@ def _cut(graph: Graph, members: list[int | Group], length: int) -> list[list[int
 
 
 def _described(graph: Graph, members: list[int | Group]) -> str:
-    """What there is in a part: ``24 × Mul``, or the most frequent of several: ``Mul, Add, …``."""
+    """The contents of a part: ``24 × Mul``, or the most frequent of several: ``Mul, Add, …``."""
     names = Counter(graph.nodes[i].name.split("Backward")[0] for i in Group("", "part", members).nodes())
     common = names.most_common(3)
     if len(names) == 1:

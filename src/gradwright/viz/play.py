@@ -56,7 +56,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What flowed along an edge (its index in ``graph.edges``); None if the node gave no gradient there."""
+    """The gradient along an edge (its index in ``graph.edges``); None if the node gave no gradient there."""
 
     edge: int
     values: Values | None
@@ -209,7 +209,7 @@ class _Recorder(Watch):
         return results
 
     def flows(self, id_: int, results: Any) -> tuple[Flow, ...]:
-        """What flows from a node, by input."""
+        """The gradients from a node, by input."""
         found = []
         for i, result in results:
             k = self.edges.get((id_, i))

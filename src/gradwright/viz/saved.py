@@ -26,7 +26,7 @@ _short.maxstring = _short.maxother = 40
 
 @functools.cache
 def called(name: str) -> str:
-    """What PyTorch calls a saved value."""
+    """PyTorch's name of a saved value."""
     argument, _, shape = name.partition("_shape")
     return SAVED_AS.get(name, name) if shape or argument == name else f"{SAVED_AS.get(argument, argument)}_shape"
 
@@ -39,7 +39,7 @@ class Memories:
         self._numbers_of: dict[Any, tuple[Saved, ...]] = {}
 
     def of(self, node: Node) -> tuple[Saved, ...]:
-        """What a node keeps."""
+        """The values that a node keeps."""
         if not isinstance(node, OpNode):
             return tuple(self._of_function(node)) if isinstance(node, BackwardNode) else ()
         if node._packed == len(node._names) == 1 and type(node._saved) is tuple and _is_number(node._saved[0]):
@@ -87,7 +87,7 @@ class Memories:
         return Saved(printable(name), tuple(array.shape), dtype, held, value, memory, changed)
 
     def _stand_in(self, name: str, entry: Any) -> Saved:
-        """What stands for a value that a hook has packed, or that a checkpoint does not keep."""
+        """The stand-in for a value that a hook has packed, or that a checkpoint does not keep."""
         if (array := getattr(entry, "array", None)) is not None:
             return self.tensor(name, array)
         if hasattr(entry, "shape"):

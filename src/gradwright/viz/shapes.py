@@ -112,7 +112,7 @@ class Shapes(dict[Any, Meta]):
                 self._makers(one)
 
     def _forward(self, node: Any, plan: _Plan) -> None:
-        """What an operation makes of inputs that are known."""
+        """The result of an operation for known inputs."""
         shape, dtype = self.get(node, UNKNOWN)
         if shape is not None and dtype is not None:
             return

@@ -27,7 +27,7 @@ from gradwright.viz.sizes import magnitude
 
 
 class Stop:
-    """Where a gradient stops.
+    """The place where a gradient stops.
 
     Attributes:
         how: in a word: ``detach()``, ``no_grad()``, or the operation that makes whole numbers.
@@ -180,7 +180,7 @@ class _Known(dict[int, Any]):
         return bool(self._of(array)[1])
 
     def stop(self, array: Any) -> Stop | None:
-        """Where the history of an array was lost."""
+        """The place where the history of an array was lost."""
         found: Stop | None = self._of(array)[2]
         return found
 
@@ -231,7 +231,7 @@ class _Listening(Guard):
 
 
 def _operation(node: Any) -> str:
-    """What `Watch.compute` calls the operation that recorded a node."""
+    """The name in `Watch.compute` of the operation that recorded a node."""
     op = getattr(type(node), "_op", None)
     return op.name if op is not None else getattr(getattr(node, "_function", None), "__name__", "")
 

@@ -225,7 +225,7 @@ class _Walk:
 
 
 def _titles(notes: Iterable[Note]) -> dict[int, str]:
-    """What to call outermost modules, if there is one of their class before them: by class and number."""
+    """Names of outermost modules with one of their class before them: by class and number."""
     heads = {note.outer: _head(note) for note in notes if note.module}
     seen: Counter[str] = Counter()
     found = {}

@@ -97,7 +97,7 @@ class Layout:
         return (a, b) if arrays and long and self.row(a) and self.row(b) else None
 
     def reads(self, node: Node) -> list[Node]:
-        """What is looked at to compute a node."""
+        """The values looked at to compute a node."""
         return [*self.factors[node]] if node in self.factors else [*node.nodes()]
 
     def _look(self, node: Node) -> None:

@@ -578,7 +578,7 @@ class Loop:
 
 
 def _record(step: Step) -> dict[str, Any]:
-    """What a step is, for people."""
+    """The description of a step, for people."""
     first = step.nodes[0]
     names = dict.fromkeys(node.name or node.op for node in step.nodes)
     return {

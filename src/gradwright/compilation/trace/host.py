@@ -82,7 +82,7 @@ class Run:
         self.tensors = [x for x in leaves if isinstance(x, TensorBase)]
 
     def rest(self) -> tuple[Any, ...]:
-        """What it has returned beside the values of tensors."""
+        """Its result beside the values of tensors."""
         return self.spec, [x.requires_grad if isinstance(x, TensorBase) else x for x in self.leaves]
 
     def __getitem__(self, k: int) -> Any:
@@ -165,7 +165,7 @@ def _alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
 
 
 def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
-    """What a Function returns in a trace, which is run in Python.
+    """The result of a Function in a trace, which is run in Python.
 
     Raises `Untraceable` where its results are its arguments, written or not, or views of them.
     """

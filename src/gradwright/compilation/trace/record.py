@@ -60,7 +60,7 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), sl
 
 
 class Input:
-    """Where an input of a program is read.
+    """The place where an input of a program is read.
 
     Attributes:
         kind: "argument" (``at``: its place among the leaves of the arguments), "grad" (the ``.grad`` of a tensor),
@@ -102,7 +102,7 @@ class Input:
         return getattr(outside(self.of, leaves), "_grad", None) if self.kind == "grad" else self.tensor
 
     def what(self) -> str:
-        """What it is, for people."""
+        """Its description, for people."""
         if self.kind == "setting":
             return f"the option {self.setting.key!r} of an optimiser"  # type: ignore[union-attr]
         if self.kind == "argument":

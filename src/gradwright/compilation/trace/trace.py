@@ -130,7 +130,7 @@ def tensors() -> Iterator[tuple[Any, Any]]:
 
 
 class Before:
-    """What tensors there were before a run.
+    """The tensors that were there before a run.
 
     Attributes:
         known: all of them, by id.
@@ -351,7 +351,7 @@ class Trace(Follows):
         unit.parts[id(t)] = getattr(t, "_part", None)
 
     def _start(self, t: Any, array: Any) -> Any:
-        """What a tensor holds as an input of the program; a constant if it was made in the run."""
+        """A tensor's array as an input of the program; a constant if it was made in the run."""
         if type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], ExportedVersion)):
             return self.notes.input(copied(array) if isinstance(array, np.ndarray) else array)
         return self.notes.traced(self.notes.constant(array))

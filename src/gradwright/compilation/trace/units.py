@@ -97,7 +97,7 @@ class Unit:
         self.parts: dict[int, Any] = {}
 
     def now(self) -> Any:
-        """What it holds now, traced."""
+        """Its array now, traced."""
         first = self.showing[0][0]
         part = getattr(first, "_part", None)
         return first.array if part is None else part.memory.array

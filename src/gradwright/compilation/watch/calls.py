@@ -466,7 +466,7 @@ class Calls:
                 todo += [cell.cell_contents for cell in one.__closure__ or () if cell != UNSET_CELL]
 
     def noted(self, value: Any, way: Way, found: Any) -> Any:
-        """What a weak reference or a context variable has now."""
+        """The value of a weak reference or a context variable now."""
         if not self.reads.is_outside(value):
             return found
         known = self.reads.known(value)

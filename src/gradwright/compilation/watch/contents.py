@@ -62,7 +62,7 @@ def lookup(kind: type, name: str) -> tuple[Any, Any]:
 
 
 def held(value: Any) -> Any:
-    """What a dictionary holds, past what its class makes of it."""
+    """The items of a dictionary, past what its class makes of it."""
     return value if type(value) is dict else dict(dict.items(value) if isinstance(value, dict) else value)
 
 
@@ -106,7 +106,7 @@ class Contents:
         return self.iterators
 
     def parts(self, one: Any) -> Any:
-        """What is in one value, which is guarded if that is from outside."""
+        """The contents of one value, which are guarded if it is from outside."""
         reads = self.reads
         if is_atom(one) and not (self.whole and isinstance(one, Enum)):
             return ()
@@ -173,7 +173,7 @@ class Contents:
     # -- objects --
 
     def inside(self, one: Any) -> list[Any]:
-        """What is in an object."""
+        """The contents of an object."""
         if isinstance(one, FunctionType):
             return [] if whose(one.__code__) == OBSERVED else self.function(one)
         if isinstance(one, MethodType):
@@ -231,7 +231,7 @@ class Contents:
         return list(one.flat) if one.dtype.hasobject else []
 
     def slot(self, one: Any, name: str, outside: bool) -> list[Any]:
-        """What is in a slot of an object."""
+        """The content of a slot of an object."""
         reads = self.reads
         value = getattr(one, name, ABSENT)
         self.left -= 1

@@ -152,7 +152,7 @@ class Effects:
 
 
 def _parts(container: Any) -> Iterable[Any]:
-    """What is in a list, dictionary or dataclass."""
+    """The contents of a list, dictionary or dataclass."""
     if isinstance(container, (list, deque)):
         return container
     if isinstance(container, dict):

@@ -129,7 +129,7 @@ class Source:
         return made
 
     def get(self) -> Any:
-        """What is there now."""
+        """The value there now."""
         if self.way is not None and self.parent is not None:
             return self.way.get(self.parent.get(), self.key)
         if self.weak is None:
@@ -140,7 +140,7 @@ class Source:
         return found
 
     def now(self) -> Any:
-        """What is there now; `MISSING` if nothing is."""
+        """The value there now; `MISSING` if there is none."""
         try:
             return self.get()
         except FAULTS:
@@ -159,7 +159,7 @@ class Source:
 
 
 class Kind(NamedTuple):
-    """What must be so of what is found.
+    """A condition on the value found.
 
     Attributes:
         holds: whether it is, of what is found now and the value that was noted.
@@ -337,7 +337,7 @@ class _Writer:
         return name
 
     def expression(self, source: Source) -> str:
-        """What is at a source."""
+        """The value at a source."""
         way, key = source.way, source.key
         if way is None or source.parent is None:
             value = source.now()

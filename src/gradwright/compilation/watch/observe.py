@@ -81,7 +81,7 @@ class Refusal:
 
 
 class Observation:
-    """What one run of a function has shown.
+    """The observations of one run of a function.
 
     Attributes:
         result: what it returned.

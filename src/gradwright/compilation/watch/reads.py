@@ -151,7 +151,7 @@ class Reads:
         return id(value) not in set(map(id, gc.get_objects(generation=0)))
 
     def known(self, value: Any) -> Known:
-        """What is known of an object from outside."""
+        """The record of an object from outside."""
         known = self.outside.get(id(value))
         if known is None:
             name = getattr(value, "__name__", None)
@@ -453,7 +453,7 @@ class Reads:
             self._not_in_class(owner, name)
 
     def proxy(self, owner: type) -> Source:
-        """What a class holds."""
+        """The contents of a class."""
         held = self._proxies.setdefault(owner, owner.__dict__)
         return self.known(held).source
 

@@ -75,7 +75,7 @@ def steps(code: CodeType) -> dict[int, Step]:
 
 
 class Handler(NamedTuple):
-    """Where an exception raised from ``start`` to ``end`` leads."""
+    """The handler of an exception raised from ``start`` to ``end``."""
 
     start: int
     end: int

@@ -274,7 +274,7 @@ def _globals(function: FunctionType) -> Iterator[Spot]:
 
 
 def named(function: Any) -> Iterator[Spot]:
-    """What the code of a function names: variables of its closure, globals, attributes of both, but of libraries."""
+    """The values a function's code names: variables of its closure, globals, attributes of both, but of libraries."""
     function = inspect.unwrap(function) if callable(function) else None
     if not isinstance(function, FunctionType):
         return

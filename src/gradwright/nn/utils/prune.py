@@ -136,7 +136,7 @@ class PruningContainer(BasePruningMethod):
         return self._methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """What the last method leaves of what is not pruned yet."""
+        """The part not pruned yet that the last method leaves."""
         method, mask = self._methods[-1], default_mask.to(t.dtype)
         kept: Any = slice(None)
         if method.PRUNING_TYPE == "unstructured":

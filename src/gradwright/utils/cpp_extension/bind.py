@@ -369,7 +369,7 @@ def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
 
 
 def _copied(whose: Whose, write: bool) -> str:
-    """What to do with an array that is not contiguous."""
+    """The mend for an array that is not contiguous."""
     x = _short(whose)
     y = "y" if x != "y" else "z"
     mend = f"it is changed in place, so {y} = {x}.contiguous(), pass {y}, and then {x}.copy_({y})"
@@ -405,7 +405,7 @@ def no_float(x: Any, whose: Whose) -> None:
 
 
 def _who(whose: Whose) -> tuple[str, str]:
-    """What messages call a function, and an argument of it."""
+    """The names in messages of a function, and of an argument of it."""
     function, method, arguments, index = whose
     function = function.rpartition("::")[2]
     names = _named(arguments)
@@ -421,7 +421,7 @@ def _who(whose: Whose) -> tuple[str, str]:
 
 
 def _short(whose: Whose) -> str:
-    """What a mend calls the argument."""
+    """The name of the argument in a mend."""
     quoted = _who(whose)[1].split("'")
     return quoted[1] if quoted[1:] else "x"
 
@@ -438,7 +438,7 @@ def _kind(d: Any) -> str:
 _SCALARS = {"b1": "Bool", "u1": "Byte", "i1": "Char", "i2": "Short", "i4": "Int", "i8": "Long", "f2": "Half",
             "f4": "Float", "f8": "Double", "V2": "BFloat16", "c8": "ComplexFloat", "c16": "ComplexDouble",
             "u2": "UInt16", "u4": "UInt32", "u8": "UInt64"}  # fmt: skip
-"""What PyTorch's messages call the dtypes."""
+"""The names of dtypes in PyTorch's messages."""
 
 
 # -- results --

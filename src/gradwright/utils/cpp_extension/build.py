@@ -28,7 +28,7 @@ from gradwright.utils.cpp_extension.messages import Place, placed, shortened
 
 INCLUDE = Path(__file__).parent / "include"
 RUNTIME = INCLUDE / "gradwright" / "runtime.cpp"
-"""What every extension is linked with, besides nanobind."""
+"""The libraries every extension is linked with, besides nanobind."""
 PYTHON = sysconfig.get_path("include")
 """Python's headers; asked for here, since threads must not be the first to ask, all at once."""
 OLDEST = {"gcc": (8,), "clang": (7,)}
@@ -170,17 +170,17 @@ class Extension:
 
     @cached_property
     def compiler(self) -> Compiler:
-        """What builds it; RuntimeError if there is none."""
+        """The compiler that builds it; RuntimeError if there is none."""
         return find_compiler()
 
     @property
     def suffix(self) -> str:
-        """What the file that is built ends in."""
+        """The suffix of the built file."""
         return EXTENSION_SUFFIXES[0] if self.module else ".so"
 
     @property
     def arguments(self) -> list[str]:
-        """What each source is compiled with."""
+        """The flags of each source."""
         native = native_flags() if self.native else []
         own = [f"-DGRADWRIGHT_EXTENSION_NAME={self.name}"] if self.module else ["-fvisibility=default"]
         return [*common_flags(), "-Werror=return-type", *native, *own, *self.flags]  # else it would crash

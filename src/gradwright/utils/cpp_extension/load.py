@@ -82,7 +82,7 @@ def _without_comments(code: str) -> str:
 
 
 def _balanced(code: str) -> str | None:
-    """What comes before the parenthesis that closes."""
+    """The text before the closing parenthesis."""
     depth = 1
     for k, c in enumerate(code):
         depth += (c == "(") - (c == ")")
@@ -92,7 +92,7 @@ def _balanced(code: str) -> str | None:
 
 
 def _split(code: str) -> list[str]:
-    """What commas separate that are in no brackets."""
+    """The pieces between commas outside of brackets."""
     parts, depth = [""], 0
     for c in code:
         depth += (c in "(<[{") - (c in ")>]}")

@@ -82,7 +82,7 @@ def placed(said: str, places: Mapping[str, Place]) -> str:
 
 def _one(place: Place, error: _Told, own: tuple[str, ...], lines: Mapping[Place, str], known: Iterable[str],
          ) -> list[str]:  # fmt: skip
-    """What is told of an error."""
+    """The message about an error."""
     assertion = _ASSERTION.fullmatch(error.text)
     text, mend = _mended(error, known)
     told = [f"{place[0]}:{place[1]}: error: {text or (assertion[1] if assertion else error.text)}"]

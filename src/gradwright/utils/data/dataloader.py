@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gradwright.face.typing import Generator, Tensor
 
     Entry: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | float
-    """What `default_collate` makes a tensor of."""
+    """The types that `default_collate` makes a tensor of."""
 
 
 class Named(Protocol):
@@ -59,7 +59,7 @@ class _Noting:
 
 
 def _by_number(dataset: Any, batched: bool, collate: Any) -> Callable[[Any], Any]:
-    """What fetches the batch, or the sample, of given indices."""
+    """A function that fetches the batch, or the sample, of given indices."""
 
     def fetch(index: Any) -> Any:
         with _Noting(dataset) as noting:
@@ -74,7 +74,7 @@ def _by_number(dataset: Any, batched: bool, collate: Any) -> Callable[[Any], Any
 
 
 def _in_a_row(dataset: Any, batched: bool, drop_last: bool, collate: Any) -> Callable[[Any], Any]:
-    """What fetches the next batch, or sample, and at last END."""
+    """A function that fetches the next batch, or sample, and at last END."""
     rest = iter(dataset)
 
     def fetch(places: Any) -> Any:
@@ -248,7 +248,7 @@ class DataLoader(Generic[T_co]):
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def _fetcher(self) -> Callable[[Any], Callable[[Any], Any]]:
-        """What makes, from the dataset, the function that fetches a batch."""
+        """A function that makes, from the dataset, the one that fetches a batch."""
         batched = self.batch_sampler is not None
         if self._iterable:
             return partial(_in_a_row, batched=batched, drop_last=self.drop_last, collate=self.collate_fn)

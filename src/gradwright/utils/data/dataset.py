@@ -148,7 +148,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Indexed(Protocol[T_co]):
-    """What has samples by number."""
+    """A collection of samples by number."""
 
     def __getitem__(self, index: Any, /) -> T_co: ...
 

@@ -28,7 +28,7 @@ _PATIENCE = 1.0
 """Seconds that a worker has to end by itself."""
 _BATCH, _END, _ERROR = range(3)
 END = object()
-"""What a fetching function returns when there is nothing more."""
+"""The result of a fetching function when there is nothing more."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 @dataclass
 class Job:
-    """What a worker does: ``fetcher(dataset)`` makes the function that fetches one batch."""
+    """The loop of a worker: ``fetcher(dataset)`` makes the function that fetches one batch."""
 
     dataset: Any
     fetcher: Callable[[Any], Callable[[Any], Any]]

@@ -80,7 +80,7 @@ class Hooks:
             self.base = None
 
     def _function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        """What a Function of gradwright's returns; NotImplemented if nobody listens."""
+        """The result of a gradwright Function; NotImplemented if nobody listens."""
         if not self.recorder.hears():
             return NotImplemented
         made = vars(cls).get("_made_of")

@@ -18,7 +18,7 @@ from gradwright.verify.check.calls import Arg, flat
 from gradwright.verify.numeric.streams import Streams
 
 FIRST = 3
-"""So many first calls of each are kept."""
+"""The number of first calls of each that are kept."""
 KINDS = 8
 """And, up to so many, the first with other shapes, dtypes or settings."""
 _LOOKED = 10_000
@@ -31,7 +31,7 @@ class Recorder:
     """Hears of calls from the hooks, keeps copies of some, and runs all as they are.
 
     Attributes:
-        every: if not 0, every so manieth call is kept, too. room: how many bytes copies may take.
+        every: if not 0, each ``every``-th call is kept, too. room: how many bytes copies may take.
         met: what was called, by the identity of it. problems: what could not be heard, with how often.
     """
 
@@ -52,7 +52,7 @@ class Recorder:
 
     def call(self, kind: str, target: Any, T: Any, name: str, arguments: tuple[Any, ...], static: dict[str, Any],
              run: Callable[[], Any]) -> Any:  # fmt: skip
-        """What ``run`` returns, which makes the call; what it was called with is kept, if it is to be."""
+        """The result of ``run``, which makes the call; its arguments are kept, if they are to be."""
         self.here.inside = True
         try:
             recorded = self._taken(kind, target, T, name, arguments, static)
@@ -109,13 +109,13 @@ class Recorder:
             self.workers.put(recorded)
 
     def gathered(self, known: Callable[[], Iterable[tuple[Any, Any, str]]]) -> list[Met]:
-        """What was called, those calls of worker processes included, in the order in which it was met."""
+        """The Functions and operations called, by worker processes too, in the order in which they were met."""
         self.workers.take(self.met, known)
         return list(self.met.values())
 
 
 def quietly(T: Any, f: Callable[[], Any]) -> Any:
-    """What ``f`` returns, of which no mode, watch or hook of the program hears."""
+    """The result of ``f``, run unheard by modes, watches and hooks of the program."""
     before = now()
     switch(PLAIN)
     try:
@@ -162,7 +162,7 @@ def _unfit(tensors: list[Any], T: Any) -> str | None:
 
 
 def _kind(arguments: Any, static: Any, T: Any) -> Any:
-    """What two calls have in common that are alike: shapes, dtypes, what requires grad, and settings."""
+    """The key by which two calls are alike: shapes, dtypes, what requires grad, and settings."""
     def of(value: Any) -> Any:
         if isinstance(value, T.Tensor):
             return tuple(value.shape), dtype_of(value), bool(value.requires_grad)

@@ -39,7 +39,7 @@ def audit(*, budget: float = BUDGET, every: int = 0, only: Sequence[str] = (), s
 
     Args:
         budget: seconds that looking at them may take.
-        every: keep every so manieth call of each, too, beside the first.
+        every: keep each ``every``-th call of each, too, beside the first.
         only, skip: names of those to look at, and of those to leave out.
         html: where to write the report as a page.
         shown: whether to print it.
@@ -131,7 +131,7 @@ class Audit:
                       "gradwright audit", tuple(notes))  # fmt: skip
 
     def _checked(self, met: list[Met], notes: list[str]) -> list[Checked]:
-        """What is said of all that was called with inputs that require grad."""
+        """The verdicts on all calls with inputs that require grad."""
         subjects: dict[int, Subject] = {}
         for m in met:
             if m.calls or m.left:

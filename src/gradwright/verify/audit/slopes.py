@@ -41,7 +41,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found of the gradient by one input, or by several at once.
+    """The findings on the gradient by one input, or by several at once.
 
     Attributes:
         names: of the inputs. sampled: what the directions say, in units of the gradient's length.
@@ -95,7 +95,7 @@ class Weighted:
 
     @property
     def at(self) -> list[Any]:
-        """Where the leaves are."""
+        """The places of the leaves."""
         return [leaf.base for leaf in self.rerun.leaves]
 
     def beyond(self, points: Sequence[Any]) -> float:

@@ -17,7 +17,7 @@ _PARTS = ("forward", "backward", "vjp", "jvp", "setup_context")
 
 
 def subject_of_met(met: Met) -> Subject:
-    """What was called, as a subject."""
+    """The thing called, as a subject."""
     if met.kind == "torch op":
         return _operation(met)
     found = subject_of(met.target._made_of if met.kind == "custom_op" else met.target)
@@ -62,7 +62,7 @@ def written(met: Met) -> Iterator[Any]:
 
 
 def runs(met: Met) -> Callable[..., Any]:
-    """What makes a call of it."""
+    """The function that makes a call of it."""
     return met.target if met.kind in ("op", "torch op") else partial(_applied, met.target)
 
 
@@ -71,7 +71,7 @@ def _applied(cls: Any, *arguments: Any, **static: Any) -> Any:
 
 
 def argument_names(subject: Subject, n: int) -> list[str]:
-    """What the first ``n`` arguments are called."""
+    """The names of the first ``n`` arguments."""
     if subject.kind != "torch op":
         return subject.names(n)
     found = [a.name for a in subject.target._schema.arguments]
@@ -79,7 +79,7 @@ def argument_names(subject: Subject, n: int) -> list[str]:
 
 
 def leaf_names(names: Sequence[str], recorded: Recorded) -> list[str]:
-    """What the tensors are called that require grad, each once: ``x``, or ``pair[1]`` in a container."""
+    """The names of the tensors that require grad, each once: ``x``, or ``pair[1]`` in a container."""
     found: dict[int, str] = {}
     given = [*zip(names, recorded.arguments, strict=True), *recorded.static.items()]
     for name, value in given:

@@ -88,7 +88,7 @@ class FromWorkers:
 
 
 def _stood(streams: Streams, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Where random numbers stood, as JSON and arrays."""
+    """The states of random generators, as JSON and arrays."""
     kind, keys, *rest = streams.numpy
     arrays["numpy"] = keys
     if streams.torch is not None:

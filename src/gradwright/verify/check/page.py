@@ -22,14 +22,14 @@ _WORDS = {
     Outcome.ERROR: "not checkable",
     Outcome.PASS: "right",
 }
-"""What to call the verdicts, in the order of the page."""
+"""The words for the verdicts, in the order of the page."""
 _FOUND = _WORDS | {
     Outcome.FAIL: "failed",
     Outcome.PASS: "passed",
     Outcome.ADVICE: "passed, with advice",
     Outcome.SKIPPED: "does not apply",
 }
-"""What to call the outcomes of checks."""
+"""The words for the outcomes of checks."""
 _VERDICTS = {"VERIFIED": Outcome.PASS, "WRONG": Outcome.FAIL, "INCONCLUSIVE": Outcome.INCONCLUSIVE}
 _KINDS = {"function": "Function", "custom_op": "custom_op", "op": "Op", "torch": "torch Function",
           "jax": "JAX function", "torch op": "torch.library operation"}  # fmt: skip
@@ -60,7 +60,7 @@ def _about(report: Report) -> Markup:
 
 
 def _dotted(*parts: Any) -> list[Any]:
-    """What there is of the parts, with dots between."""
+    """The parts that are not empty, with dots between."""
     given = [p for p in parts if p]
     return [join([tag("span", " · ", class_="dot") if k else None, p]) for k, p in enumerate(given)]
 

@@ -84,7 +84,7 @@ def helpers(subject: Subject, lines: tuple[int, ...]) -> list[str]:
 
 
 def _value(node: ast.expr, names: dict[str, Any]) -> Any:
-    """What a name, or a name with dots, stands for; None of all else."""
+    """The value of a name, or a name with dots; None for all else."""
     if isinstance(node, ast.Attribute):
         held = _value(node.value, names)
         return inspect.getattr_static(held, node.attr, None) if held is not None else None
@@ -110,7 +110,7 @@ def _backward(subject: Subject) -> tuple[Any, ast.Module | None, int]:
 
 
 def _formula(trial: Trial, argument: str) -> tuple[int, ...]:
-    """Where the derivative that an Op or a custom_op declares for an argument is written."""
+    """The place of the derivative that an Op or a custom_op declares for an argument."""
     function, name = trial.subject.function, argument.partition("[")[0]
     if function is not None:
         fn = function._formula(name)

@@ -87,12 +87,12 @@ class Trial(Calls):
 
     @property
     def wanted(self) -> list[bool]:  # type: ignore[override]
-        """Which of them require grad."""
+        """The inputs that require grad, as bools."""
         return [a.grad for a in self.call.args]
 
     @property
     def names(self) -> list[str]:  # type: ignore[override]
-        """What they are called."""
+        """Their names."""
         return self.call.labels()
 
     def other(self, call: Call) -> Trial:
@@ -158,7 +158,7 @@ class Trial(Calls):
         return [None if g is None else g.detach().numpy() for g in found]
 
     def outcome(self, change: Change = USUAL) -> Outcome:
-        """What comes of a run of its own."""
+        """The outcome of a run of its own."""
         arrays, asked = self.laid_out(change), self.asked(change)
         trial = self.other(self.call.with_arrays(lambda k, a: arrays[k]))
         if change.plain:
@@ -174,7 +174,7 @@ class Trial(Calls):
         return [next(found) if a else UNASKED for a in asked or self.wanted]
 
     def fault(self, name: str) -> Fault | None:
-        """What one of the experiments finds."""
+        """The finding of one of the experiments."""
         visit, run = Visit(self), self.run()
         right = Outcome(run.floats, self.pulled(run))
         silent = [k for k, a in enumerate(run.floats) if a is not None and not run.values[k].requires_grad]

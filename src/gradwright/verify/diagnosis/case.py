@@ -149,7 +149,7 @@ def function_of(f: Any) -> type[Function] | None:
 
 
 def name_of(f: Any, function: type[Function] | None) -> str:
-    """What a report calls ``f``."""
+    """The name of ``f`` in a report."""
     named_so = function_of(f)
     if named_so is not None:
         return named_so.__name__

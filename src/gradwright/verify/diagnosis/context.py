@@ -49,7 +49,7 @@ class Context:
 
     @cached_property
     def kept(self) -> dict[str, Any]:
-        """What forward left on ctx: attributes by ``ctx.name``, saved tensors by ``ctx.saved_tensors[0]``."""
+        """The values forward left on ctx: attributes by ``ctx.name``, saved tensors by ``ctx.saved_tensors[0]``."""
         return on_ctx(self.case.node)
 
     @cached_property
@@ -102,7 +102,7 @@ class Context:
 
 
 def on_ctx(node: Any) -> dict[str, Any]:
-    """What forward left on a ctx."""
+    """The values forward left on a ctx."""
     if node is None:
         return {}
     found = {}

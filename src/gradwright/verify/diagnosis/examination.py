@@ -231,7 +231,7 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget
 
 
 def _witness(case: Case) -> Witness | None:
-    """What the engine's own derivative of forward says, if the case is a Function, a custom_op or an Op itself."""
+    """The verdict of the engine's own derivative of forward, if the case is a Function, a custom_op or an Op itself."""
     if case.whole is None:
         return None
     with warnings.catch_warnings():

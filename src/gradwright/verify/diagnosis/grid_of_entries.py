@@ -58,7 +58,7 @@ class Grid(NamedTuple):
         return np.ravel_multi_index(np.ix_(*axes), shape).reshape(-1)
 
     def cut(self, array: Any) -> Any:
-        """What of an array is on it."""
+        """The entries of an array that are on it."""
         return array if self.whole or not array.ndim else array[np.ix_(*map(self.along, array.shape))]
 
     def through(self, shape: tuple[int, ...], entry: int) -> Grid:

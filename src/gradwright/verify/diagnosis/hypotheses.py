@@ -99,5 +99,5 @@ def _held(h: Hypothesis, there: Context | None) -> Hypothesis | None:
 
 
 def _text(h: Hypothesis) -> str:
-    """What it says to do, whatever the numbers."""
+    """Its advice, whatever the numbers."""
     return _NUMBER.sub("#", h.mend)

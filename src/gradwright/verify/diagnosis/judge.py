@@ -43,7 +43,7 @@ def judge(c: Context) -> Verdict:
 
 
 def explained(c: Context, verdict: Verdict) -> tuple[Hypothesis, ...]:
-    """What may be the cause of a verdict, the likeliest first."""
+    """The possible causes of a verdict, the likeliest first."""
     if verdict in (Verdict.VERIFIED, Verdict.SURROGATE):
         return ()
     found, unit = hypotheses(c), max(r.unit for r in c.residuals)
@@ -78,7 +78,7 @@ def described(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rungs
 
 
 def _witnessed(found: Witness | None, verdict: Verdict) -> str:
-    """What the second witness says beside differences, where it is not the verdict itself."""
+    """The second witness's words beside differences, unless they are the verdict itself."""
     if found is None or found.agrees is None or verdict is Verdict.WRONG:
         return ""
     return str(found) if found else f"the engine's derivative of forward is another, by {found.error:.2g} of its size"

@@ -150,7 +150,7 @@ class _Numbers(NamedTuple):
     rising: Any
     """Whether the function is not flat on either side, with the largest step."""
     leaps: Any
-    """Which of the kinks are jumps."""
+    """The kinks that are jumps."""
 
 
 def _largest(n: _Numbers) -> float:

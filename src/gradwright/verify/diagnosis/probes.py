@@ -33,7 +33,7 @@ _ROUNDINGS = 1e3
 
 @dataclass(frozen=True, eq=False)
 class Probes:
-    """What the experiments found.
+    """The findings of the experiments.
 
     Attributes:
         drift: how far two calls of forward at one point differ, as a part of what they return.
@@ -247,7 +247,7 @@ def _size(a: Any) -> float:
 
 
 def _state(case: Case) -> dict[str, Any]:
-    """What is kept on the Function class, by identity and, of numbers and arrays, by value."""
+    """The state on the Function class, by identity and, of numbers and arrays, by value."""
     kept = {} if case.function is None else state_between_calls((), case.function, (object,))
     return {k: (id(v), repr(v) if isinstance(v, (int, float, list, dict)) else "")
             for k, v in kept.items() if not callable(v)}  # fmt: skip

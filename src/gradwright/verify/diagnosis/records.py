@@ -152,7 +152,7 @@ WIDTH = 110
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(Shown):
-    """What `diagnose` found; ``str()`` of it is a short report.
+    """The findings of `diagnose`; ``str()`` of it is a short report.
 
     Attributes:
         name: of the function.

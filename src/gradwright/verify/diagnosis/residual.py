@@ -14,7 +14,7 @@ from gradwright.verify.diagnosis.grid_of_entries import WHOLE, Grid
 
 @dataclass(frozen=True)
 class Part:
-    """Where the entries of one tensor lie along a side of a Jacobian.
+    """The places of one tensor's entries along a side of a Jacobian.
 
     Of a complex one first the real parts, then the imaginary parts.
 
@@ -155,7 +155,7 @@ class Residual:
 
     @cached_property
     def worst(self) -> Any:
-        """Where the largest errors are."""
+        """The places of the largest errors."""
         flat = np.abs(self.error).reshape(-1)
         few = min(64, flat.size)
         return np.unravel_index(np.argpartition(-flat, few - 1)[:few], self.error.shape)

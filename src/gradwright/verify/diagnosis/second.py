@@ -80,7 +80,7 @@ def _through(first: Case, name: str, j: int, cotangents: Any, r: Residual) -> An
 
 
 def _backward(first: Case, name: str, value: Any, cotangents: Any, r: Residual) -> Any:
-    """What backward gives with another value kept under this name, and everything else as it was."""
+    """The result of backward with another value saved under this name, and everything else unchanged."""
     kept = on_ctx(first.node) | {name: value}
     ctx = SimpleNamespace(needs_input_grad=first.node.needs_input_grad)
     ctx.saved_tensors = tuple(v for n, v in kept.items() if n.startswith("ctx.saved_tensors["))

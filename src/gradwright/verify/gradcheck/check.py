@@ -175,7 +175,7 @@ class _Gradient:
         return self._gradients(arguments, recorded=True)
 
     def first(self, *arguments: Any) -> Any:
-        """What the function itself returns."""
+        """The result of the function itself."""
         return self.func(*arguments[: self.n])
 
     def for_values(self, *arguments: Any) -> tuple[Any, ...]:

@@ -37,7 +37,7 @@ def parts_of(subject: Subject) -> list[Part]:
 
 
 class Comparison:
-    """What is known of the Jacobians of a subject, and what was found doubtful on the way."""
+    """The Jacobians of a subject as far as known, and the doubts met on the way."""
 
     def __init__(self, subject: Subject, settings: Settings, picked: Picked | None = None,
                  forward: bool = False) -> None:  # fmt: skip

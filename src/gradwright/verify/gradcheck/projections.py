@@ -25,7 +25,7 @@ ACCEPTED = 1e-3
 
 
 class Projected(NamedTuple):
-    """What the projections found.
+    """The findings of the projections.
 
     Attributes:
         agree: whether all came out alike both ways, within their error bars.

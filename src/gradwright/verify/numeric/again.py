@@ -40,7 +40,7 @@ def usual(k: int, like: Any) -> Any:
 
 
 class Change(NamedTuple):
-    """What is other than usual in a call.
+    """The differences of a call from a usual one.
 
     Attributes:
         arrays: the numbers of the inputs. same: two of them, the second of which is the very tensor of the first; this
@@ -76,7 +76,7 @@ class Calls(ABC):
 
     @abstractmethod
     def outcome(self, change: Change = USUAL) -> Outcome:
-        """What comes of a call of its own. Raises whatever it raises."""
+        """The outcome of a call of its own. Raises whatever it raises."""
 
     def laid_out(self, change: Change) -> list[Any]:
         """The numbers of the inputs, lying as asked for."""
@@ -112,7 +112,7 @@ class OfFunction(Calls):
         return [np.asarray(x.array) for x in self.varied]
 
     def outcome(self, change: Change = USUAL) -> Outcome:
-        """What comes of a call."""
+        """The outcome of a call."""
         arrays, asked, inputs, varied = self.laid_out(change), self.asked(change), self.inputs, self.varied
         with ExitStack() as stack:
             if change.arrays is None:

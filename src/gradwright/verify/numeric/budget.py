@@ -13,7 +13,7 @@ from gradwright.verify.numeric.jacobian import Subject, coordinates, pullback
 
 
 class Cost(NamedTuple):
-    """What a full comparison takes.
+    """The cost of a full comparison.
 
     Attributes:
         rows, columns: how many coordinates the inputs have together, and how many entries the outputs.

@@ -167,7 +167,7 @@ def as_coordinates(array: Any) -> Matrix:
 
 
 class Backward(NamedTuple):
-    """What the backward pass says of one output.
+    """The backward pass's Jacobian of one output.
 
     Attributes:
         jacobians: for each input its matrix.

@@ -16,7 +16,7 @@ from gradwright.function.contract.reached import Spot, named
 
 
 class Streams(NamedTuple):
-    """Where the random numbers of Python, NumPy, gradwright and, if it is there, PyTorch stand."""
+    """The states of the generators of Python, NumPy, gradwright and, if it is there, PyTorch."""
 
     python: Any
     numpy: Any
@@ -77,7 +77,7 @@ class State:
 
 
 def state_between_calls(functions: Sequence[Any], owner: Any, kinds: tuple[type, ...]) -> dict[str, Any]:
-    """What there may be of these kinds from call to call: on a class, and in what the code of functions names."""
+    """The values of these kinds that last from call to call: on a class, and in what functions' code names."""
     found = {f"{owner.__name__}.{k}": v for k, v in vars(owner).items() if not k.startswith("_")}
     found |= {spot.name: spot.get() for function in functions for spot in named(function)}
     return {k: v for k, v in found.items() if isinstance(v, kinds)}
@@ -92,7 +92,7 @@ def _refill(value: Any, inside: Any) -> None:
 
 
 def _content(value: Any) -> Callable[[], None] | None:
-    """What puts back the content of an array, a tensor or a generator."""
+    """A function that restores the content of an array, a tensor or a generator."""
     if isinstance(value, np.ndarray) and value.dtype.kind != "O" and value.flags.writeable:
         before = value.copy()
         return lambda: _write(value, before)

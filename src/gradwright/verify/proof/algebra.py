@@ -147,7 +147,7 @@ def cofactor(x: Any) -> Any:
 
 
 def _scale(n: int, norm: str | None, inverse: bool) -> Any:
-    """What a transform of n entries is divided by."""
+    """The divisor of a transform of n entries."""
     if norm == "ortho":
         return series.arb(n).sqrt()
     return series.arb(n if (norm == "forward") != inverse else 1)

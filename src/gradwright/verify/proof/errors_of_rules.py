@@ -22,7 +22,7 @@ from gradwright.verify.proof.space import BALLS
 assert BALLS  # its arrays are known
 
 FAILURES = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
-"""What a program raises that balls cannot run."""
+"""Exceptions of programs that balls cannot run."""
 Call = Callable[..., Any]
 """A function of tensors, which returns tensors, in containers too."""
 

@@ -254,7 +254,7 @@ argmin, argmax = _place(0), _place(-1)
 
 
 def searchsorted(x: Any, y: Any, *, side: str = "left", sorter: Any = None) -> Any:
-    """Where y would stand in x, which is in order, if that is certain."""
+    """The place of y in x, which is in order, if that is certain."""
     before = compared("<" if side == "left" else "<=", expand_dims(x, axis=0), expand_dims(reshape(y, (-1,)), axis=-1))
     if isinstance(before, Truths):
         raise NotProvedError("not proved: a place among entries that are equal, or whose balls meet")

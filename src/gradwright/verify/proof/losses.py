@@ -125,7 +125,7 @@ def lost(exact: list[Any], k: int, x: float, got: float, dtype: str) -> float | 
 
 
 def section() -> str:
-    """What a page says of it."""
+    """A page's words on it."""
     rows = "\n".join(f"- `{name}`: {why}." for name, why in LOSSES.items())
     return f"""
 ## Where digits are lost

@@ -66,7 +66,7 @@ def prove(f: Callable[..., Any], *inputs: Any, bits: int = BITS, name: str | Non
 
 
 def name_of(f: Any) -> str:
-    """What a function is called."""
+    """The name of a function."""
     return str(getattr(f, "name", None) or getattr(f, "__name__", None) or f)
 
 
@@ -143,7 +143,7 @@ def cotangent(generator: Any, out: Any) -> Any:
 
 
 def judged(name: str, where: str, found: Sequence[Compared], left: Sequence[str]) -> Proof:
-    """What the errors of all inputs say together."""
+    """The errors of all inputs in one verdict."""
     worst, widest, least, at, doubles = 0.0, 0.0, 0.0, "", False
     for one in found:
         for place in np.ndindex(one.error.shape):

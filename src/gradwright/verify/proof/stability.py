@@ -69,7 +69,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Stability(Shown):
-    """What `stability` found; true if nothing loses digits to speak of.
+    """The findings of `stability`; true if nothing loses digits to speak of.
 
     Attributes:
         name: of the function. losses: for value and gradient and each dtype.
@@ -199,7 +199,7 @@ def _digits(dtype: str, got: float, true: Any, condition: float) -> float:
 
 
 def _hint(f: Any) -> str:
-    """What would help, by the look of the source of forward and backward."""
+    """The likely mend, by the look of the source of forward and backward."""
     text = ""
     parts = [getattr(f, name, None) for name in ("forward", "backward", "__wrapped__")]
     for part in [f, *parts, *[rule.fn for rule in getattr(f, "rules", {}).values()]]:

@@ -39,7 +39,7 @@ them: no error is larger. How to prove your own rules is in [checking.md](checki
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one rule."""
+    """The results of one rule."""
 
     name: str
     points: list[Proof]
@@ -92,7 +92,7 @@ def _scalars(op: Op, sample: Sample) -> list[Any] | None:
 
 
 def rows() -> Iterator[Row]:
-    """What is known of every rule."""
+    """The results of every rule."""
     for op in rules():
         yield Row(op.name, at_samples(op), on_sample(op))
 

@@ -1,4 +1,4 @@
-"""What backward costs, compared with finite differences."""
+"""The cost of backward, compared with finite differences."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def _fit(trials: Sequence[Trial], name: str) -> Sequence[Trial]:
 
 
 def _made(name: str, check: Callable[[Trial], Any], trial: Trial) -> tuple[Finding, Any]:
-    """What a check says of a sample, with the diagnosis if it made one."""
+    """The finding of a check on a sample, with the diagnosis if it made one."""
     attempt = Attempt()
     with attempt:
         said = check(trial)
