@@ -134,3 +134,34 @@ def test_a_functions_own_random_numbers():
     assert gw.allclose(x.grad, expected / X)
     with pytest.raises(RuntimeError, match="called random operation"):
         vmap(Noise.apply)(X)
+
+
+PARAMETERS = gw.tensor([[0.1, 0.5, 0.9], [0.4, 0.6, 0.2], [0.5, 0.5, 0.5]])
+BY_THEIR_OWN = {
+    "bernoulli": gw.bernoulli,
+    "poisson": lambda p: gw.poisson(p * 10),
+    "binomial": lambda p: gw.binomial(gw.full_like(p, 10.0), p),
+    "normal": lambda p: gw.normal(p, 1.0),
+    "Gamma": lambda p: gw.distributions.Gamma(p, p).sample(),
+    "Beta": lambda p: gw.distributions.Beta(p, p).sample(),
+    "Dirichlet": lambda p: gw.distributions.Dirichlet(p).sample(),
+    "Poisson": lambda p: gw.distributions.Poisson(p).sample(),
+    "Binomial": lambda p: gw.distributions.Binomial(5, p).sample(),
+    "StudentT": lambda p: gw.distributions.StudentT(p + 1).sample(),
+    "VonMises": lambda p: gw.distributions.VonMises(p, p).sample(),
+    "NegativeBinomial": lambda p: gw.distributions.NegativeBinomial(5, p).sample(),
+    "multinomial": lambda p: gw.multinomial(p, 2),
+    "after another": lambda p: gw.rand(3) + gw.poisson(p),
+}
+
+
+@pytest.mark.parametrize("name", BY_THEIR_OWN)
+def test_the_same_by_numbers_of_their_own_is_a_loop_from_one_state(name):
+    draw = BY_THEIR_OWN[name]
+    gw.manual_seed(3)
+    found = gw.vmap(draw, randomness="same")(PARAMETERS)
+    rows = []
+    for p in PARAMETERS:
+        gw.manual_seed(3)
+        rows.append(draw(p))
+    assert gw.equal(found, gw.stack(rows))

@@ -27,7 +27,7 @@ from gradwright.engine.watch import drawing
 from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.batching import batched
-from gradwright.transform.draws import Draws, refused
+from gradwright.transform.draws import Draws, Same, refused
 from gradwright.transform.mapped import BatchedValueError, called
 from gradwright.transform.overwritten import write
 
@@ -132,7 +132,8 @@ class Batches(Level):
             return found
         if self.randomness == "same":
             self._states.setdefault(source, source.get_state())
-            return self.outside(drawing, source)
+            found = self.outside(drawing, source)
+            return Same(self, source, found) if found is source.generator() else found
         self.draws[source] = Draws(self, source, self.trial)
         return self.draws[source]
 

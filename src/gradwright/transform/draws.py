@@ -103,6 +103,25 @@ class Draws:
         self.ahead = [(name, _stacked(column)) for (name, _), column in zip(made, zip(*rows, strict=True), strict=True)]
 
 
+class Same:
+    """A generator by which all examples draw the same, or, by numbers of each one's own, from where the others did."""
+
+    def __init__(self, level: Any, source: Any, generator: Any) -> None:
+        self._level, self._source, self._generator = level, source, generator
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return partial(self._draw, getattr(self._generator, name))
+
+    def _draw(self, draw: Callable[..., Any], *args: Any) -> Any:
+        if not any(isinstance(a, LevelArray) for a in args):
+            return draw(*args)
+        state, rows = self._source.get_state(), []
+        for k in range(self._level.size):
+            self._source.set_state(state)
+            rows.append(draw(*[_example(self._level, a, k) for a in args]))
+        return self._level.batch(wrap(_stacked(rows))).array
+
+
 def _shape(size: Any) -> tuple[int, ...]:
     return tuple(size) if isinstance(size, (tuple, list)) else (size,)
 

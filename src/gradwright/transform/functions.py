@@ -17,12 +17,13 @@ from typing import Any
 from gradwright.backends.generator import shared
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
-from gradwright.engine.mode import now, switch
+from gradwright.engine.mode import now
 from gradwright.function.contract.containers import flatten
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.saved import replace
 from gradwright.function.watched import outside_ctx
 from gradwright.function.watched.rerun import as_it_was
+from gradwright.transform.mapped import here
 
 
 class Again:
@@ -32,7 +33,9 @@ class Again:
         self.args = [wrap(unwritten(a.array), a._node) if isinstance(a, TensorBase) else a for a in args]
         shared.generator()  # it may not have been asked for yet
         self._states: dict[Any, Any] = {shared: shared.get_state()}
-        self._states |= {s: s.get_state() for s in outside_ctx.of(cls).streams}
+        level = now().level
+        streams = [*outside_ctx.of(cls).streams, *([] if level is None else level.streams())]
+        self._states |= {s: s.get_state() for s in streams}
 
     def run(self, f: Callable[..., Any], *args: Any) -> Any:
         """What ``f`` returns of the arguments, and of these after them."""
@@ -50,13 +53,8 @@ def at_level(cls: Any, args: Sequence[Any], through: Callable[[Sequence[Any]], A
     if not now().records or all(not isinstance(a, TensorBase) or a._node is None for a in args):
         return through(args)
     again = Again(cls, args)
-    before = now()
-    try:
-        switch(before.but(level=None))  # the Function itself, on tensors of this level
-        with halting:
-            recorded = cls.apply(*args)
-    finally:
-        switch(before)
+    with halting:
+        recorded = here(cls, args)
     made = again.run(through)
     new: dict[int, Any] = {}
     outs = tensors_in(recorded)

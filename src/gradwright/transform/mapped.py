@@ -54,7 +54,7 @@ def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
     if any(a.__class__ not in TENSORLESS and holds_tensors(a) and type(a) is not Tree for a in args):
         return of_containers.apply(cls, tuple(args))
     if cls is OneByOne:  # which sees to levels outside by itself
-        return _here(cls, args)
+        return here(cls, args)
     own_history = now().records and any(isinstance(a, TensorBase) and a._node is not None for a in args)
     xs, which = _unpacked(level, args)
     declares = cls.vmap is not Function.vmap
@@ -62,7 +62,7 @@ def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
     try:
         if not declares:
             if not level.outside(_follows, xs):
-                return _here(cls, args)
+                return here(cls, args)
             made = level.outside(_mapped, level, cls, xs, which)
         return _recorded(level, cls, args, made, own_history)
     except BatchedValueError:
@@ -77,7 +77,7 @@ def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
         )
     if own_history:
         run = _Run(level, cls.apply, which, args)
-        outs = _here(OneByOne, [run, *[a for a in args if isinstance(a, TensorBase)]])
+        outs = here(OneByOne, [run, *[a for a in args if isinstance(a, TensorBase)]])
         return unflatten(run.rest, iter(outs))
     return _batches(level, level.outside(_one_by_one, level, cls, xs, which))
 
@@ -92,7 +92,7 @@ def _follows(xs: Sequence[Any]) -> bool:
     return any(isinstance(x, TensorBase) and followed(x) for x in xs)
 
 
-def _here(cls: Any, args: Sequence[Any], made: Any = None) -> Any:
+def here(cls: Any, args: Sequence[Any], made: Any = None) -> Any:
     """The Function itself, on tensors of the level that runs; with outputs of that level that are there already."""
     before = now()
     token = _running.set((before.level, made))
@@ -119,7 +119,7 @@ def _recorded(level: Any, cls: Any, args: Sequence[Any], made: Any, own_history:
     outs = _batches(level, made)
     if not own_history:
         return outs
-    return _here(cls, args, outs)
+    return here(cls, args, outs)
 
 
 def _alone(cls: Any) -> Any:
@@ -223,7 +223,7 @@ class _Run:
 
 def _mapped(level: Any, cls: Any, xs: Sequence[Any], which: Sequence[bool]) -> Any:
     run = _Run(level, cls.apply, which, xs)
-    run.here = lambda *args: _here(cls, args)
+    run.here = lambda *args: here(cls, args)
     outs = Mapped.apply(run, *[x for x in xs if isinstance(x, TensorBase)])
     return unflatten(run.rest, iter(outs))
 

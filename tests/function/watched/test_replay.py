@@ -20,8 +20,6 @@ from gradwright.utils.checkpoint import checkpoint
 from tests.functions import Function, leaf, unnamed
 from tests.utils.test_recompute_in_transforms import ROADS
 
-NOISY = [r for r in ROADS if "different" not in r or r in ("vmap(grad), different", "grad(vmap), different")]
-
 
 @dataclasses.dataclass(slots=True)
 class Pair:
@@ -516,7 +514,7 @@ def test_a_number_that_is_made_of_no_tensor_may_be_another():
 
 
 @pytest.mark.parametrize("keep", ["saved", "an attribute", "an intermediate"])
-@pytest.mark.parametrize("road", NOISY)
+@pytest.mark.parametrize("road", ROADS)
 def test_a_forward_that_draws_draws_the_same_again_on_every_road(road, keep):
     class Noisy(Function):
         @staticmethod

@@ -13,6 +13,7 @@ from gradwright.base.cpython.frames import file_of, frame
 from gradwright.base.errors import CapturedTensor
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import unwritten
+from gradwright.engine.mode import now
 from gradwright.engine.node import ticket
 from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
@@ -30,11 +31,12 @@ class Inside:
         known: the nodes of what need not be told of, and None.
         written: by number, a copy of each argument as it was before forward wrote it in place; unset if none was.
         random: the state of each source of random numbers before forward drew from it; unset if it drew none.
+        level: at which it did.
         left: whether values left for NumPy or Python.
         found: what backward would have found outside of ctx before forward ran, if its code looks there: see `outer`.
     """
 
-    __slots__ = ("args", "found", "function", "known", "left", "nodes", "random", "start", "written")
+    __slots__ = ("args", "found", "function", "known", "left", "level", "nodes", "random", "start", "written")
     function: Any
     args: tuple[Any, ...]
     nodes: list[Any]
@@ -42,6 +44,7 @@ class Inside:
     known: tuple[Any, ...]
     written: dict[int, Any]
     random: dict[Any, bytes]
+    level: Any
     left: bool
     found: dict[int, tuple[str, Any, int]] | None
     follows = False
@@ -74,7 +77,7 @@ class Inside:
     def drawing(self, source: Any) -> None:
         """Random numbers are about to be drawn."""
         if not hasattr(self, "random"):
-            self.random = {}
+            self.random, self.level = {}, now().level
         if source not in self.random:
             self.random[source] = source.get_state()
 

@@ -49,9 +49,9 @@ class Replay:
     __slots__ = ("arguments", "count", "fresh", "level", "outside", "random")
 
     def __init__(self, arguments: list[Any], count: int, fresh: frozenset[int], random: dict[Any, bytes],
-                 outside: list[Callable[[], Any]]) -> None:  # fmt: skip
+                 outside: list[Callable[[], Any]], level: Any) -> None:  # fmt: skip
         self.arguments, self.count, self.fresh, self.random, self.outside = arguments, count, fresh, random, outside
-        self.level = now().level
+        self.level = level
 
 
 def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], unknown: Sequence[Any]) -> Replay | None:
@@ -78,7 +78,8 @@ def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], unkno
             packs.append((written[k], [0], 0, source) if k in written else (*pack(a)[:3], source))
             a = _TENSOR
         arguments.append(a)
-    return Replay(arguments, count, frozenset(written), getattr(inside, "random", {}), outside)
+    return Replay(arguments, count, frozenset(written), getattr(inside, "random", {}), outside,
+                  getattr(inside, "level", None))
 
 
 def _is_intermediate(t: Any, node: Any, start: int, args: Sequence[Any], outputs: Sequence[Any]) -> bool:
