@@ -206,6 +206,8 @@ class ExportedVersion(int):
 
     def look(self) -> int:
         """Notice writes; returns how many there have been. Nobody is told by NumPy, so memory must be compared."""
+        if not self.exports:
+            return self.writes
         with lock:
             still = []
             for exported in self.exports:
@@ -263,9 +265,9 @@ class DataVersion(int):
     def __add__(self, writes: int) -> DataVersion:
         with lock:
             version = self.source[0]
-            if not isinstance(version, (ExportedVersion, Untracked)):
+            if version.__class__ is int:
                 version = self.source[0] = ExportedVersion.of(version, [])
-            if isinstance(version, ExportedVersion):
+            if version.__class__ is ExportedVersion:
                 version.asides += writes
         return DataVersion.of(int(self) + writes, self.source)
 

@@ -261,3 +261,13 @@ def test_another_device_is_an_error(op, recorded):
         assert x._version == y._version == 0
         assert x.copy_(y).tolist() == [3, 3]
         assert y.copy_(x + 1).tolist() == [4, 4]
+
+
+def test_what_data_gives_is_written_the_short_way_and_its_tensor_is_told():
+    x = gradwright.ones(3, requires_grad=True)
+    y = (x * x).sum()
+    data = x.data
+    assert overwrite.add(data, 1.0)
+    assert (x.tolist(), data._version, x._version) == ([2.0] * 3, 1, 0)
+    with pytest.warns(UserWarning, match=r"written through \.data"):
+        y.backward()

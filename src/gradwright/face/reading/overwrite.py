@@ -14,12 +14,13 @@ from gradwright.backends.quiet import muted
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.node import AccumulateGrad
-from gradwright.engine.version import bump, mark
+from gradwright.engine.version import DataVersion, bump, mark
 from gradwright.engine.view import rebased, refresh
 from gradwright.ops.index import index
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _EXACT = 1 << 24
+_COUNTS = (int, DataVersion)  # versions that nobody else is to look at
 
 
 def _direct(operator: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], bool]:
@@ -31,7 +32,7 @@ def _direct(operator: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], bo
     write = muted(operator)
 
     def attempt(x: Any, other: Any) -> bool:
-        if x._view is not None or x._counter[0].__class__ is not int:
+        if x._view is not None or x._counter[0].__class__ not in _COUNTS:
             return False
         mode = now()
         if mode is not UNRECORDED and (mode is not PLAIN or x._node is not None or _has_history(other)):
