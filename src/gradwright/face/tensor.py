@@ -31,7 +31,7 @@ from gradwright.face.functions.views import strides
 from gradwright.face.methods.arrays import Arrays
 from gradwright.face.methods.asked import Asked
 from gradwright.face.methods.conversions import Conversions
-from gradwright.face.methods.copies import deep, in_own_memory, pickled, shallow
+from gradwright.face.methods.copies import deep, in_own_memory, is_alone, pickled, shallow
 from gradwright.face.methods.elementwise import Elementwise
 from gradwright.face.methods.families import Families
 from gradwright.face.methods.history import History
@@ -291,11 +291,11 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         return apply(op, arrays, static)
 
     def __copy__(self) -> Tensor:
-        out = s.clone(self) if not self.is_leaf else alias_of(self).requires_grad_(self.requires_grad)
+        out = s.clone(self) if not is_alone(self) else alias_of(self).requires_grad_(self.requires_grad)
         return shallow(self, alike(self, out))
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        if not self.is_leaf:
+        if not is_alone(self):
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                                "protocol at the moment: detach() or clone() this tensor instead")  # fmt: skip
         copied = in_own_memory(self, memo).requires_grad_(self.requires_grad)

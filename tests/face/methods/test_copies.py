@@ -149,3 +149,18 @@ def test_hooks_stay_behind_with_a_warning():
     for way in copy.copy, pickle.dumps:
         with pytest.warns(UserWarning, match="backward hook .* will not be serialized"):
             way(x)
+
+
+@pytest.mark.parametrize("derivative", [
+    lambda f, x: gw.func.grad(f)(x), lambda f, x: gw.func.jacrev(f)(x), lambda f, x: gw.func.jacfwd(f)(x),
+    lambda f, x: gw.func.jvp(gw.func.grad(lambda x: f(x) * 1.0), (x,), (x,))[1] + 2,
+    lambda f, x: gw.func.vmap(gw.func.grad(f))(gw.stack([x, x]))[1],
+    lambda f, x: gw.func.linearize(f, x)[1](gw.ones(2)) / 2 * gw.ones(2),
+])  # fmt: skip
+def test_a_copy_in_a_transform_has_the_derivative_or_is_refused(derivative):
+    x = gw.tensor([1.0, 2.0])
+    assert derivative(lambda x: (copy.copy(x) * 2).sum(), x).tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match=r"deepcopy protocol .*: detach"):
+        derivative(lambda x: (copy.deepcopy([x])[0] * 2).sum(), x)
+    constant = gw.tensor([2.0, 2.0], requires_grad=True)
+    assert derivative(lambda x: (copy.deepcopy(constant) * x).sum(), x).tolist() == [2, 2]
