@@ -20,7 +20,7 @@ from gradwright.base import dtypes
 from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.function.contract.trees import tree_flatten
+from gradwright.function.contract.trees import tensors_in
 from gradwright.verify.numeric.differences import borne_out, converging, differences, last
 from gradwright.verify.numeric.jacobian import leaf, rounding
 
@@ -93,8 +93,7 @@ def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: int 
         given = list(inputs)
         for k, t in zip(spots, tensors, strict=True):
             given[k] = t
-        return tuple(t for t in tree_flatten(f(*given), open_dataclasses=True)[0] if isinstance(t, TensorBase)
-                     and dtypes.of(t.array.dtype).category == dtypes.FLOAT)  # fmt: skip
+        return tuple(t for t in tensors_in(f(*given)) if dtypes.of(t.array.dtype).category == dtypes.FLOAT)
 
     if not _joined(call(*[wrap(x) for x in base])).size:
         raise ValueError("sampled: expected results of floating point, but there are none")

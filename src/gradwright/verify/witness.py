@@ -20,7 +20,7 @@ from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.face import xp as tensor_space
 from gradwright.function.contract.signature import has_setup
-from gradwright.function.contract.trees import tree_flatten
+from gradwright.function.contract.trees import tensors_in
 from gradwright.function.custom_op import CustomOp
 from gradwright.ops.declare import Op
 from gradwright.verify.experiments import REFUSED
@@ -177,10 +177,6 @@ def _leaves(arguments: Sequence[Any], moving: Sequence[int], dtype: Any) -> list
     return out
 
 
-def _outputs(value: Any) -> list[Any]:
-    return [t for t in tree_flatten(value, open_dataclasses=True)[0] if isinstance(t, TensorBase)]
-
-
 def _tower(call: Callable[..., Any], arguments: Sequence[Any], static: dict[str, Any], moving: Sequence[int],
            order: int, dtype: Any, which: Sequence[int] | None = None,
            ) -> tuple[list[Any], list[list[Any]]]:  # fmt: skip
@@ -188,7 +184,7 @@ def _tower(call: Callable[..., Any], arguments: Sequence[Any], static: dict[str,
     given = _leaves(arguments, moving, dtype)
     inputs = [given[k] for k in moving]
     with enable_grad():
-        outs = _outputs(call(*given, **static))
+        outs = tensors_in(call(*given, **static))
         level = [o for k, o in enumerate(outs) if o._node is not None and (which is None or k in which)]
         floors = []
         generator = np.random.default_rng(11)
@@ -209,7 +205,7 @@ def _at(run: Callable[..., Any], forward: Callable[..., Any], arguments: Sequenc
         order: int, own: str) -> Witness:  # fmt: skip
     """The comparison at one point."""
     moving = _asked(arguments)
-    if any(dtypes.of(t.array.dtype).is_complex for t in _outputs(run(*arguments, **static))):
+    if any(dtypes.of(t.array.dtype).is_complex for t in tensors_in(run(*arguments, **static))):
         return Witness(None, reason="results are complex")
     outs, mine = _tower(run, arguments, static, moving, order, np.float64)
     which = [k for k, o in enumerate(outs) if o._node is not None]
@@ -252,7 +248,7 @@ def _true(forward: Callable[..., Any], arguments: Sequence[Any], static: dict[st
     moves = {k: generator.standard_normal(arguments[k].array.shape) for k in moving}
 
     def sampler(t: Any) -> tuple[Any, list[Any]]:
-        outs = _outputs(forward(*[wrap(a.array + t * moves[k]) if k in moves else a for k, a in enumerate(arguments)],
+        outs = tensors_in(forward(*[wrap(a.array + t * moves[k]) if k in moves else a for k, a in enumerate(arguments)],
                                 **static))  # fmt: skip
         draws = np.random.default_rng(11)
         weights = [draws.standard_normal(outs[k].array.shape).astype(np.float32) for k in which]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
 from typing import Any
 
+from gradwright.engine.base import TensorBase
 from gradwright.function.contract.tree_nodes import SUPPORTED_NODES, ConstantNode, MappingKey, definition
 
 IsLeaf = Callable[[Any], bool] | None
@@ -199,6 +200,11 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf, open_dataclasses: bo
         return _LEAF
     parts, context = node.flatten_fn(tree)
     return TreeSpec(node.type, context, [_flatten(part, leaves, is_leaf, open_dataclasses) for part in parts])
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """The tensors in a value, through dataclasses, too."""
+    return [t for t in tree_flatten(value, open_dataclasses=True)[0] if isinstance(t, TensorBase)]
 
 
 def tree_unflatten(leaves: Any, treespec: Any) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradwright.base.errors import NotProvedError
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.function.contract.trees import tree_flatten
+from gradwright.function.contract.trees import tensors_in
 from gradwright.verify.numeric.jacobian import leaf
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, boxed, conditions, each, spread
@@ -41,11 +41,6 @@ def _tensors(arrays: Sequence[Any], moving: Sequence[int], make: Callable[[Any],
     return [make(a) if k in moving else wrap(a) for k, a in enumerate(arrays)]
 
 
-def found_in(value: Any) -> list[Any]:
-    """The tensors in a result."""
-    return [t for t in tree_flatten(value, open_dataclasses=True)[0] if isinstance(t, TensorBase)]
-
-
 def compared(call: Call, arrays: Sequence[Any], moving: Sequence[int], cotangent: Callable[[Any], Balls], *,
              elementwise: bool = False) -> list[Compared]:  # fmt: skip
     """For each input that moves the error of the backward pass of ``call`` at these arrays, balls among them.
@@ -59,7 +54,7 @@ def compared(call: Call, arrays: Sequence[Any], moving: Sequence[int], cotangent
 
     Raises NotProvedError where balls cannot run it.
     """
-    outs = found_in(call(*(leaves := _tensors(arrays, moving, leaf))))
+    outs = tensors_in(call(*(leaves := _tensors(arrays, moving, leaf))))
     which = [k for k, t in enumerate(outs) if t._node is not None]
     if not which:
         raise NotProvedError("not proved: no result has a derivative by these inputs")
@@ -78,7 +73,7 @@ def decided_around(call: Call, arrays: Sequence[Any], moving: Sequence[int], bit
     def widened(a: Balls) -> Balls:
         return Balls(each(lambda e: series.around(e, -bits // 2), a.value), None, a.dtype)
 
-    outs = found_in(call(*[wrap(widened(a) if k in moving else a) for k, a in enumerate(arrays)]))
+    outs = tensors_in(call(*[wrap(widened(a) if k in moving else a) for k, a in enumerate(arrays)]))
     parts = [part for t in outs if isinstance(t.array, Balls) for e in t.array.value.flat for part in series.parts(e)]
     return all(part.is_finite() and part.rad() <= _JUMP * (1 + abs(part.mid())) for part in parts)
 
@@ -105,7 +100,7 @@ def linear(call: Call, arrays: Sequence[Any], moving: Sequence[int], exact: bool
     said of g: the latter is seen by the values where inputs are ``exact``, by the slopes on a box.
     """
     leaves = _tensors(arrays, moving, leaf)
-    outs = [t for t in found_in(call(*leaves)) if t._node is not None]
+    outs = [t for t in tensors_in(call(*leaves)) if t._node is not None]
     inputs = [leaves[i] for i in moving]
 
     def pulled(make: Callable[[float], Any]) -> _Pulled:
@@ -174,7 +169,7 @@ def _of_input(call: Call, arrays: Sequence[Any], i: int, found: Any, gs: dict[in
 
     def along(seed: Any) -> Any:
         moved = Balls(x.value, seed, x.dtype)
-        outs = found_in(call(*[wrap(moved if k == i else a) for k, a in enumerate(arrays)]))
+        outs = tensors_in(call(*[wrap(moved if k == i else a) for k, a in enumerate(arrays)]))
         total: Any = None
         for k, g in gs.items():
             term = _inner(g.value, outs[k].array)

@@ -14,12 +14,13 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.source_line import is_own
 from gradwright.function.contract.reached import Reader, Spot, is_object, is_users, spots
+from gradwright.function.contract.trees import tensors_in
 from gradwright.function.function import FunctionMeta
 from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import leaf
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
-from gradwright.verify.proof.errors_of_rules import FAILURES, found_in
+from gradwright.verify.proof.errors_of_rules import FAILURES
 
 DTYPES = ("float32", "float64", "float16")
 FAR = 1e-4
@@ -73,7 +74,7 @@ def _run(call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int])
 
 def _both(call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int]) -> list[Any]:
     leaves = [leaf(a) if k in moving else wrap(a) for k, a in enumerate(arrays)]
-    outs = found_in(call(*leaves))
+    outs = tensors_in(call(*leaves))
     which = [t for t in outs if t._node is not None]
     gs = [wrap(_cotangent(t)) for t in which]
     inputs = [leaves[k] for k in moving]

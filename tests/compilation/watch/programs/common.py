@@ -1,9 +1,10 @@
-"""What programs share: a leaf, and a module with state."""
+"""Parts of programs: a leaf, a module with state, a step of an optimiser."""
 
 from __future__ import annotations
 
 import sys
 import types
+from functools import partial
 from typing import Any
 
 import gradwright as gw
@@ -16,3 +17,16 @@ exec(
     "state = 0\ndef bump():\n    global state\n    state += 1\n    return state\ndef get():\n    return state + 1.0\n",
     vars(MOD),
 )
+
+
+def training(kind: Any = partial(gw.optim.SGD, lr=0.1), **options: Any) -> tuple[Any, Any]:
+    """An optimiser of three numbers, and a step that lets it lessen their squares."""
+    p = gw.ones(3, requires_grad=True)
+    o = kind([p], **options)
+
+    def step() -> None:
+        (p * p).sum().backward()
+        o.step()
+        o.zero_grad()
+
+    return o, step

@@ -15,7 +15,7 @@ from typing import Any
 
 import gradwright as gw
 from gradwright import nn
-from tests.compilation.watch.programs.common import w
+from tests.compilation.watch.programs.common import training, w
 
 REMOVE: Any = []
 SCALE: Any = 2.0
@@ -178,62 +178,27 @@ def global_hook_read():
 
 
 def lr_read():
-    p = gw.ones(3, requires_grad=True)
-    o = gw.optim.SGD([p], lr=0.1)
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training()
     return step, lambda: o.param_groups[0].__setitem__("lr", 0.2)
 
 
 def group_added_read():
-    p = gw.ones(3, requires_grad=True)
-    o = gw.optim.SGD([p], lr=0.1)
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training()
     return step, lambda: o.add_param_group({"params": [gw.ones(2, requires_grad=True)]})
 
 
 def step_hook_read():
-    p = gw.ones(3, requires_grad=True)
-    o = gw.optim.SGD([p], lr=0.1)
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training()
     return step, lambda: o.register_step_pre_hook(lambda *a: None)
 
 
 def opt_state_cleared_read():
-    p = gw.ones(3, requires_grad=True)
-    o = gw.optim.Adam([p], lr=0.1)
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training(gw.optim.Adam, lr=0.1)
     return step, lambda: o.state.clear()
 
 
 def opt_load_read():
-    p = gw.ones(3, requires_grad=True)
-    o = gw.optim.Adam([p], lr=0.1)
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training(gw.optim.Adam, lr=0.1)
     return step, lambda: o.load_state_dict(o.state_dict())
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import gradwright as gw
 import gradwright.nn.functional as F
 from gradwright import nn
-from tests.compilation.watch.programs.common import MOD, w
+from tests.compilation.watch.programs.common import MOD, training, w
 
 AGAIN: Any = types.ModuleType("mod_for_test_again")
 
@@ -957,14 +957,7 @@ def device_attr_read():
 
 
 def lr_tensor_read():
-    p = gw.ones(3, requires_grad=True)
-    o = gw.optim.SGD([p], lr=gw.tensor(0.1))
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training(gw.optim.SGD, lr=gw.tensor(0.1))
     return step, lambda: o.param_groups[0].__setitem__("lr", gw.tensor(0.2))
 
 
@@ -979,26 +972,12 @@ def user_opt_lr_read():
                 for p in g["params"]:
                     p -= p.grad * g["lr"]
 
-    p = gw.ones(3, requires_grad=True)
-    o = Opt([p])
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training(Opt)
     return step, lambda: o.param_groups[0].__setitem__("lr", 0.2)
 
 
 def opt_defaults_differentiable_read():
-    p = gw.ones(3, requires_grad=True)
-    o = gw.optim.SGD([p], lr=0.1)
-
-    def step():
-        (p * p).sum().backward()
-        o.step()
-        o.zero_grad()
-
+    o, step = training()
     return step, lambda: o.defaults.__setitem__("differentiable", True)
 
 
