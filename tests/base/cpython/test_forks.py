@@ -1,14 +1,18 @@
 """Forking while other threads are at work: the child is free to do the same."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import gradwright as gw
+from gradwright.base.cpython import forks
 from gradwright.base.cpython.forks import cached_property
 from gradwright.utils.checkpoint import checkpoint
 from gradwright.utils.data import DataLoader
@@ -128,3 +132,60 @@ def test_a_cached_property_is_computed_once():
     assert thing.value is thing.value
     assert Thing().value is not thing.value
     assert Thing.value.__doc__ == "Its doc."
+
+
+SAVES = """
+import io, os, sys, threading, time
+import gradwright as gw
+thread = threading.Thread(target=__import__, args=(sys.argv[1],))
+thread.start()
+time.sleep(float(sys.argv[2]))
+pid = os.fork()
+if pid == 0:
+    gw.save({"a": gw.ones(3)}, io.BytesIO())
+    os._exit(0)
+end = time.monotonic() + 20
+while not os.waitpid(pid, os.WNOHANG)[0]:
+    if time.monotonic() > end:
+        os.kill(pid, 9)
+        sys.exit("the child hangs")
+    time.sleep(0.01)
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("module", ["gradwright.serialization", "gradwright.nn.parameter"])
+@pytest.mark.parametrize("delay", [0, 0.02])
+def test_a_child_saves_while_what_that_needs_is_imported(module, delay):
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", SAVES, module, str(delay)], capture_output=True,
+                         text=True, check=False)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_fork_waits_for_modules_of_ours_that_are_being_imported(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.3)\nvalue = 1\n")
+    monkeypatch.setattr(gw, "__path__", [*gw.__path__, str(tmp_path)])
+
+    def imported():
+        return import_module("gradwright.slow_to_import").value
+
+    thread = threading.Thread(target=imported)
+    thread.start()
+    while "gradwright.slow_to_import" not in sys.modules:
+        time.sleep(1e-3)
+
+    def child():
+        assert imported() == 1
+        assert exit_code(imported) == 0  # a child of the child
+
+    assert exit_code(child) == 0
+    thread.join()
+    del sys.modules["gradwright.slow_to_import"]
+
+
+def test_but_not_for_ever(tmp_path, monkeypatch):
+    (tmp_path / "that_forks.py").write_text("from tests.forks import exit_code\nvalue = exit_code(lambda: None)\n")
+    monkeypatch.setattr(gw, "__path__", [*gw.__path__, str(tmp_path)])
+    monkeypatch.setattr(forks, "_LONGEST", 0.1)
+    assert import_module("gradwright.that_forks").value == 0
+    del sys.modules["gradwright.that_forks"]
