@@ -47,7 +47,7 @@ def together() -> Iterator[None]:
 
 
 def meet(what: str) -> dict[str, str]:
-    """Wait until all processes have come here, and return what they say, with the ranks of those who say it.
+    """Wait for all processes, and return their answers, each with the ranks that gave it.
 
     RuntimeError, naming those who are missing, if that takes longer than the limit.
     """

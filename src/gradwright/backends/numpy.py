@@ -1,4 +1,4 @@
-"""NumPy as `xp`: NumPy's own functions, what it lacks, and direct forms of those it wraps in slow Python."""
+"""NumPy as `xp`: its own functions, those it lacks, and direct forms of those it wraps in slow Python."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class _Found(NamedTuple):
 
 
 class _Running:
-    """While a node runs: it is known, and what is raised gets the line that recorded it, if it does not name it."""
+    """While a node runs: an error that it raises gets the line that recorded the node, if it does not name it."""
 
     def __init__(self, node: Any) -> None:
         self._node = node

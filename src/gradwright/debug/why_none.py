@@ -182,7 +182,7 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> W
 
 
 def _of_past_pass(t: Any, has_run: list[Node], lines: dict[Node, Any]) -> WhyNone:
-    """A pass has been run through these nodes, and has freed them: how far did it come?"""
+    """How far the pass came that ran through these nodes and freed them."""
     leaf = t._node
     route = leading_to({leaf}, has_run)
     none = []

@@ -207,7 +207,7 @@ def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[s
 
 
 _Written = tuple[str, dict[str, Any], tuple[str, ...], int]
-"""The text of a node's functions, the names in it, what is saved, and how much of that is tensors."""
+"""The text of a node's functions, the names in it, the saved names, and how many of these are tensors."""
 
 
 def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, level: bool) -> _Written:

@@ -38,7 +38,7 @@ def whole(function: str, argument: str, value: Any) -> int:
 
 
 def asked(value: TensorBase) -> str:
-    """Which function a user gave ``value``, or what that was made of, as which argument; "" if that is not seen."""
+    """The function a user gave ``value``, or its source, and the argument; "" if that is not seen."""
     nodes = [] if value._node is None else [value._node]
     for node in nodes:  # which grow: a few steps back are enough
         nodes += node._edge()[0]._next if len(nodes) < 20 else ()

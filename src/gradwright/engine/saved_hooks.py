@@ -123,7 +123,7 @@ class saved_tensors_hooks(Packing):
             tensor of the same values, shape and dtype.
 
     Both run without recording. Of nested ones only the innermost counts, and only for what this thread records while
-    they are on. An in-place operation, which overwrites what it must save, packs a copy of that. Numbers are not
+    they are on. An in-place operation, which overwrites a value it must save, packs a copy of it. Numbers are not
     packed. A value that comes back in the very memory that was packed is checked for having been changed in place, as
     any saved value is; one that comes back in other memory cannot be.
 

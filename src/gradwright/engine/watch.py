@@ -49,7 +49,7 @@ class Watch:
         """An operation is about to read these tensors; a user's Function reads what it hands to `compute`."""
 
     def drawing(self, source: Any) -> Any:
-        """Random numbers are about to be drawn from a source of ours; by what is returned, if that is not None."""
+        """Random numbers are about to be drawn from a source of ours; from the result, if that is not None."""
 
     def setting(self, options: dict[str, Any], name: str) -> Any:
         """The value that an optimiser takes for one of its options; NotImplemented for the option's own."""

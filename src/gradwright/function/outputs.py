@@ -1,6 +1,6 @@
 """What becomes of a Function's forward that has run, in one step: from what it returned to what `apply` returns.
 
-Its outputs get their history, what it saved is packed, and what a second derivative will take is kept.
+Its outputs get their history, its saved tensors are packed, and those for a second derivative are kept.
 """
 
 from __future__ import annotations

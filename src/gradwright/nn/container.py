@@ -223,7 +223,7 @@ class ModuleDict(Module, Generic[Item_co]):
     Args:
         modules: names and modules to begin with: a mapping, or pairs.
 
-    Raises TypeError for what is no module, KeyError for a name that is missing, or taken by an attribute.
+    Raises TypeError unless given a module, KeyError for a name that is missing, or taken by an attribute.
 
     >>> from gradwright import nn
     >>> ModuleDict({"act": nn.ReLU()})

@@ -41,14 +41,14 @@ def functional_call(
         parameter_and_buffer_dicts: tensors by their paths, ``{"0.weight": w}``, or a sequence of such dictionaries that
             have no path in common. What is not given is the module's own.
         args, kwargs: its arguments; what is no tuple is the one argument.
-        tie_weights: what is given for one path of a tensor that the module has at several is there at all of them.
+        tie_weights: a value given for one path of a tensor that the module has at several is used at all of them.
         strict: raise if a path is missing, or leads to no parameter or buffer.
 
     >>> import gradwright as gw
     >>> functional_call(gw.nn.Linear(2, 1), {"weight": gw.ones(1, 2), "bias": gw.zeros(1)}, gw.ones(2))
     tensor([2.])
 
-    Raises ValueError for what is no dictionary of the kind, for a path that is there twice, and for different values of
+    Raises ValueError unless given such a dictionary, for a path that is there twice, and for different values of
     what is tied; RuntimeError if it is strict; TypeError for what is no tensor.
     """
     given = _one_dictionary(parameter_and_buffer_dicts)

@@ -27,7 +27,7 @@ def ties(module: Tree) -> list[list[str]]:
 
 
 def warn_of_ties(module: Tree, tied: list[list[str]], state: Mapping[str, Any], assign: bool) -> None:
-    """Warn of what was ``tied`` before ``state`` was loaded, which has different values for it."""
+    """Warn of ``tied`` tensors for which the loaded ``state`` has different values."""
     for paths in tied:
         given = [path for path in paths if path in state]
         for first, other in pairwise(given):

@@ -58,7 +58,7 @@ def _is_checkpoint_valid() -> bool:
 
 @contextmanager
 def _unsafe_preserve_version_counter(tensors: Any) -> Iterator[None]:
-    """A context after which tensors count as not written: what is saved of them is taken for what it was."""
+    """A context after which tensors count as not written, so that their saved values are taken as valid."""
     counters = [t._counter for t in ((tensors,) if isinstance(tensors, TensorBase) else tensors)]
     versions = [counter[0] for counter in counters]
     try:

@@ -140,7 +140,7 @@ def _stacked(column: Sequence[Any]) -> Any:
 
 
 def plan(level: Any, learnt: Any) -> None:
-    """Draw ahead at a level what was drawn at another, of one example, where that is more than one draw."""
+    """Draw ahead at a level the numbers drawn at another, of one example, where that is more than one draw."""
     for source, one in learnt.draws.items():
         if len(one.made) < 2:
             continue

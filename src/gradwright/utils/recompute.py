@@ -56,7 +56,7 @@ class Surroundings(Watch):
         moved: the counters of that memory, with such a reference.
         nodes: tensors whose memory was written, and what their history was.
         random: the state of each source of random numbers before it was drawn from; None if they are not preserved.
-        found: what was in each place that the function can reach, before it ran: tensors and None, numbers in
+        found: the values in all places that the function can reach, before it ran: tensors and None, numbers in
             variables of closures, and whether modules that ask for it are training. Then only what it holds still;
             `rebound` has the others.
     """
@@ -288,7 +288,7 @@ class _StopRecomputation(BaseException):
 
 
 class Checkpoint(Node):
-    """One call of a checkpointed function: what it takes to run it again, and what it saved the first time.
+    """One call of a checkpointed function: all it takes to run it again, and the values saved the first time.
 
     As a node, which is in no graph, it saves the arguments, so that they go through whatever hooks are on; those of a
     checkpoint around this one, too.

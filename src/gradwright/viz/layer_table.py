@@ -158,7 +158,7 @@ def _html_cell(layer: Layer, column: int, text: str) -> str:
 
 
 def summary(module: Module, *inputs: Any, **keywords: Any) -> Summary:
-    """Call a module, and tell of each layer what it returned, what it holds, and what it keeps for backward.
+    """Call a module, and list for each layer its result, its parameters, and the memory kept for backward.
 
     The module is called once, as ``module(*inputs, **keywords)``, in the mode that it is in, with recording on; what it
     wrote into its buffers, and the random numbers that it drew, are put back. A lazy module is lazy no more.

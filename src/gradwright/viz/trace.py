@@ -43,7 +43,7 @@ class Stop:
 
 
 class Note:
-    """What is noted of a node: where and by which module it was recorded, what it made, and what it did not reach.
+    """The notes on a node: the line and module that recorded it, its result, and the inputs it did not reach.
 
     Attributes:
         place: as `here` has it. module: the module's path; outer: the number of the outermost module.

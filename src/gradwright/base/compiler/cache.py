@@ -146,7 +146,7 @@ def _filled(entry: Path, make: Callable[[Path], Made]) -> list[Path]:
 
 
 def _aside(entry: Path) -> Path:
-    """A name for what is not the entry yet, or no longer: on NFS, what is in use cannot be removed as a whole."""
+    """A name for a folder that is not the entry yet, or no longer: on NFS, files in use cannot be removed."""
     return entry.with_name(f".{entry.name}.{uuid.uuid4().hex}.tmp")
 
 

@@ -26,7 +26,7 @@ class Compiler(NamedTuple):
     identity: str
 
     def run(self, arguments: Sequence[str]) -> str:
-        """Run it; what it says, such as warnings. Raises CompileError with that if it fails."""
+        """Run it and return its output, such as warnings. Raises CompileError with that if it fails."""
         # in English, whatever the user's locale: messages are read
         done = subprocess.run(
             [*self.command, *arguments], check=False, capture_output=True, text=True, errors="replace",

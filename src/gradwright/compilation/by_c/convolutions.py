@@ -350,7 +350,7 @@ class _Convolution:
     # -- weights --
 
     def weighed(self) -> tuple[list[str], int, list[str]]:
-        """Definitions, the number of tasks, and what is done in one: a few weights, of which each is one large sum."""
+        """Definitions, the number of tasks, and the code of one: a few weights, of which each is one large sum."""
         outs, entries = (_blocks(n, most) for n, most in zip((self.out, self.height), _WEIGHED, strict=True))
         at = product(range(self.each), *map(range, self.kernel))
         off = (c * self.channel + sum(map(int.__mul__, place, self.dilations)) for c, *place in at)

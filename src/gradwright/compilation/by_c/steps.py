@@ -199,7 +199,7 @@ _CHAIN, _LONG = 3, 4096
 
 
 def recompute(lowered: Lowered, steps: Steps) -> None:
-    """Put what is better computed once more into the steps that read it, and have these read that."""
+    """Put values that are better computed again into the steps that read them, and have these read those."""
     _Recomputing(lowered, steps)
 
 
@@ -213,7 +213,7 @@ class _Recomputing:
     Attributes:
         materialized: the nodes in memory.
         needed: those that must be there.
-        copies: for each step what is made once more in it: at its beginning, of what is there before it begins.
+        copies: for each step the nodes computed again at its beginning, of values from before.
     """
 
     def __init__(self, lowered: Lowered, steps: Steps) -> None:

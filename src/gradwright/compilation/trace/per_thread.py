@@ -1,4 +1,4 @@
-"""What a traced run makes of tensors that were there before is seen by its thread alone.
+"""Changes that a traced run makes to tensors from before are seen by its thread alone.
 
 While it lasts, the slots of tensors are properties: this thread finds in them what it has put there, and all others
 the slots themselves. So what they write is written, and what they take is no traced array.

@@ -1,4 +1,4 @@
-"""Effects: what is changed that was there before, and what code that is not observed is given to read."""
+"""Effects: changes of values from before, and values that code which is not observed is given to read."""
 
 from __future__ import annotations
 

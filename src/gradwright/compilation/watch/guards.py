@@ -266,7 +266,7 @@ class Guard:
             return False
 
     def sources(self) -> Iterator[Source]:
-        """All sources that it is about: its own, those in what was found, and what is asked before each."""
+        """All its sources: its own, those in the value found, and those asked before each."""
         values = self.value if isinstance(self.value, tuple) else (self.value,)
         todo = [self.source, *(value for value in values if isinstance(value, Source))]
         while todo:

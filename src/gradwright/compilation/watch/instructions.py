@@ -26,7 +26,7 @@ from gradwright.engine.base import TensorBase
 
 Opcode = Callable[[Stack, Step, Any], object]
 OPCODES: dict[str, Opcode] = {}
-"""For each instruction by name what it does to a stack, of the step that it is and the frame of Python's."""
+"""By the name of an instruction its effect on a stack, given the step that it is and Python's frame."""
 LATE_NULL = sys.version_info >= (3, 13)
 """Whether the place of ``self`` comes after what is called."""
 _OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,

@@ -279,7 +279,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     x._counter[2:] = (times,)
     if type(x._node) is AccumulateGrad and is_inference_mode_enabled():
         x._node._array = x.array
-    elif type(x._node) is AccumulateGrad:  # what was made of it before leads to the leaf that it was
+    elif type(x._node) is AccumulateGrad:  # earlier results lead to the leaf that it was
         hooks, x._node = x._node._hooks, None
         x._node = AccumulateGrad(x)
         x._node._hooks = hooks

@@ -36,7 +36,7 @@ from gradwright.function.watched.compared_only import decides
 
 
 class Guard:
-    """What is known of one run of a user's backward, where the mode has it for a listener, in `no_grad` blocks, too.
+    """The record of one run of a user's backward; the mode has it for a listener, in `no_grad` blocks, too.
 
     Attributes:
         name: of the node.
@@ -183,7 +183,7 @@ def _reached(cut: Cut, g: Any) -> None:
 
 
 def unequal(t: Any) -> Any:
-    """A cotangent for ``t`` that shows what is cut off, as its entries differ; so small that clipping leaves it."""
+    """A cotangent for ``t`` that shows cuts, as its entries differ; so small that clipping leaves it."""
     array = below(t.array)
     xp = backends.namespace(array)
     k = xp.arange(t.array.size, dtype=xp.float32, device=array.device)

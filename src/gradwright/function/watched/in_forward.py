@@ -1,4 +1,4 @@
-"""While a Function's forward runs: what it uses that is no argument of it, and what it takes to run it again.
+"""While a Function's forward runs: the values it uses besides its arguments, and all it takes to run it again.
 
 The mode then has an `Inside` for a listener, which is told of operands with history that are not recorded.
 """
@@ -22,7 +22,7 @@ from gradwright.function.watched.outside_ctx import enter
 
 
 class Inside:
-    """What listens inside forward.
+    """The listener inside forward.
 
     Attributes:
         follows: whether a tensor takes up the history of what is written into it, although nothing is recorded.

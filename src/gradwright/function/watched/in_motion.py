@@ -41,7 +41,7 @@ def checked(node: Any, grads: Sequence[Any], guard: Guard, found: list[Any], hel
 
 def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, found: list[Any],
              held: Sequence[Any]) -> list[Any]:  # fmt: skip
-    """What has been found of arrays, if nothing is missing in how that moves, which ``again`` looks for.
+    """The findings on arrays, if no tangent is missing, which ``again`` looks for.
 
     ``held`` is what `gradwright.function.saved.contents` gave before they were found. Raises CutError if something is
     missing; if that is in a history alone, what goes through that will raise it.

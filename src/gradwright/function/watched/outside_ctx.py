@@ -80,7 +80,7 @@ def _newest(value: Any) -> Any:
 
 
 class Unchanged(Watch):
-    """Keeps what is outside of ctx as it is: what running forward again does there is undone afterwards.
+    """Keeps values outside of ctx as they are: changes made by running forward again are undone afterwards.
 
     That holds for what is bound anew (``Cache.last = y``, ``global count``), and for tensors written in place, unless a
     graph needs their new values. What is put into a list or dictionary, or taken out, is left as it is.

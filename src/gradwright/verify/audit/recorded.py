@@ -17,7 +17,7 @@ from gradwright.verify.numeric.streams import Streams
 
 
 class Print(NamedTuple):
-    """What is remembered of a result: enough to know it again, to the bit or up to rounding."""
+    """The digest of a result: enough to know it again, to the bit or up to rounding."""
 
     shape: tuple[int, ...]
     dtype: str

@@ -47,7 +47,7 @@ class Late(Exception):  # noqa: N818 - it is no error here
 
 @dataclass
 class Verdict:
-    """What is said of one call.
+    """The verdict on one call.
 
     Attributes:
         findings: by check. diagnoses: what `diagnose` found of it. size: of the errors that would be found, relative to
@@ -60,7 +60,7 @@ class Verdict:
 
 
 def looked_at(recorded: Recorded, subject: Subject, seconds: float, generator: Any, explained: bool = True) -> Verdict:
-    """What is said of a call, within about so many seconds; why it is wrong, if that is to be explained.
+    """The verdict on a call, within about ``seconds``; why it is wrong, if that is to be explained.
 
     Raises Late if that is not enough for anything.
     """

@@ -1,4 +1,4 @@
-"""What a failed check says: PyTorch's words first, then the worst entry by name, then what it is compared with."""
+"""The message of a failed check: PyTorch's words, then the worst entry by name, then what it is compared with."""
 
 from __future__ import annotations
 

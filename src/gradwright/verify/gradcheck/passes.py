@@ -1,4 +1,4 @@
-"""What a backward pass must be besides right: the same each time, linear, and content with missing gradients."""
+"""A backward pass must be more than right: the same each time, linear, and content with missing gradients."""
 
 from __future__ import annotations
 

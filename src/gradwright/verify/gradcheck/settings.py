@@ -1,4 +1,4 @@
-"""What a check is asked to do: its step and tolerances, by the precision of what is checked, and what it refuses."""
+"""The settings of a check: step and tolerances, by the precision of the inputs, and values that are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradwright.verify.numeric.jacobian import Matrix, Subject, as_coordinates, 
 
 
 class Suit(NamedTuple):
-    """What suits a precision.
+    """The settings that suit a precision.
 
     Attributes:
         relative: how far to go, as a part of the size of a coordinate; None for a fixed 1e-6, as PyTorch does.

@@ -28,7 +28,7 @@ UNASKED = object()
 
 
 class Outcome(NamedTuple):
-    """What a call came to: arrays of what was returned, None for one of integers; and the gradients of the inputs."""
+    """The outcome of a call: arrays of its results, None for one of integers; and the gradients of the inputs."""
 
     values: list[Any]
     gradients: list[Any]

@@ -1,4 +1,4 @@
-"""A function of any library's arrays, seen as one of NumPy's: what it is handed and what it returns is moved."""
+"""A function of any library's arrays as one of NumPy's: its arguments and results are moved."""
 
 from __future__ import annotations
 
