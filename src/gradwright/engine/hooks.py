@@ -169,10 +169,7 @@ def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
 
 
 class _Named:
-    """Around the call of a hook: an exception gets a note naming the hook.
-
-    Not where the hook is gradwright's own, such as that under which a module's hooks run.
-    """
+    """Around the call of a user's hook, not of our own that run modules' hooks: an exception gets a note naming it."""
 
     def __init__(self, fn: Any, node: Any) -> None:
         self.fn, self.node = fn, node

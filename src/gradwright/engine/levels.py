@@ -301,10 +301,7 @@ def current(array: Any) -> Any:
 
 
 def settle(t: Any) -> Any:
-    """Let a tensor whose level has ended be what is left of it, with the history that this has; returns its array.
-
-    RuntimeError if nothing is left.
-    """
+    """Turn a tensor whose level has ended into its remains, and return its array; RuntimeError without any."""
     while isinstance(array := t.array, LevelArray) and not array.level.alive:
         if t._view is not None:
             settle(t._view.base)

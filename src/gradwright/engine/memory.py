@@ -127,10 +127,7 @@ def share_saved(t: Any) -> Any:
 
 
 def shows(t: Any, x: Any, op: Any, static: dict[str, Any], *which: int) -> bool:
-    """Whether ``t``, what ``op`` makes of ``x`` (of several results ``which``), shows the memory of that: is a view.
-
-    Where memory is kept here, it shows it from now on.
-    """
+    """Whether ``t``, result ``which`` of ``op`` for ``x``, is a view of it; where that is listed, it is from now on."""
     array = t.array
     if array.__class__ is np.ndarray or not is_immutable(array):
         return shares(array, x.array)

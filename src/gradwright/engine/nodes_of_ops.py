@@ -93,10 +93,7 @@ def pack(t: TensorBase) -> tuple[Any, ...]:
 
 
 def unpack(owner: Node, packed: tuple[Any, ...], name: str) -> Any:
-    """The saved tensor again, as users see it; a leaf comes back as itself.
-
-    Raises RuntimeError if its memory has been written in place since it was saved.
-    """
+    """The saved tensor as users see it, a leaf as itself; RuntimeError if it was written in place since."""
     array, counter, version, node = packed
     if counter[0] != version:
         raise modified(owner, name, packed)
@@ -300,10 +297,7 @@ def _result(op: Op, name: str, broadcast: bool, conjugate: bool, switch: str | N
 
 
 def outputs(node: Any, packed: Any, recorded: bool) -> list[Any]:
-    """The saved outputs of a node with several, as arrays or, in a recorded pass, as tensors of that history.
-
-    Raises RuntimeError if one was written in place since.
-    """
+    """The saved outputs of a node, arrays or recorded tensors; RuntimeError if one was written in place since."""
     for k, one in enumerate(packed):
         if one[1][0] != one[2]:
             raise modified(node, f"output {k}", one)

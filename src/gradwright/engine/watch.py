@@ -124,10 +124,7 @@ def applying(cls: Any, args: Sequence[Any]) -> Any:
 
 
 def drawing(source: Any) -> Any:
-    """NumPy's generator behind ``source``, from which random numbers are about to be drawn; all hear of it.
-
-    In a transform it is what that has in its place.
-    """
+    """NumPy's generator behind ``source``, or a transform's own for it, to draw numbers from; all hear of it."""
     mode = now()
     if mode.level is not None:
         for heard in (*mode.watches, *(() if mode.listener is None or mode.records else (mode.listener,))):
