@@ -282,6 +282,49 @@ def test_what_is_used_up_outside_of_ctx_is_told():
     assert "detach()" in caught.value.__notes__[0]
 
 
+THIRD = {  # derivatives by a weight of what is differentiated twice by x, as the loss of a differential equation is
+    "jvp(grad)": lambda f, w: push(func.grad(lambda x: f(x, w)), gw.ones_like(X))(X).sum(),
+    "jvp(jvp)": lambda f, w: push(push(lambda x: f(x, w), gw.ones_like(X)), gw.ones_like(X))(X),
+    "hessian": lambda f, w: func.hessian(lambda x: f(x, w))(X).sum(),
+    "jacrev(jacrev)": lambda f, w: func.jacrev(func.jacrev(lambda x: f(x, w)))(X).sum(),
+    "jacfwd(jacfwd)": lambda f, w: func.jacfwd(func.jacfwd(lambda x: f(x, w)))(X).sum(),
+    "grad(grad)": lambda f, w: func.grad(lambda x: func.grad(lambda x: f(x, w))(x).sum())(X).sum(),
+    "vmap(hessian)": lambda f, w: func.vmap(func.hessian(lambda x: f(x, w)))(both(X))[0].sum(),
+}
+WITH_WEIGHT = {
+    "a cut that cancels": lambda x, y, m: y + (m - m),
+    "a cut that is not used": lambda x, y, m: y,
+}
+
+
+@pytest.mark.parametrize("by", ["func.grad", "backward", "jvp"])
+@pytest.mark.parametrize("road", THIRD)
+@pytest.mark.parametrize("name", WITH_WEIGHT)
+def test_a_harmless_cut_stands_in_no_way_of_derivatives_by_a_weight(name, road, by):
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * WITH_WEIGHT[name](x, y, x.detach().amax()), g * x
+
+    def loss(w):
+        return THIRD[road](lambda x, w: Product.apply(x, x * w).sum(), w)
+
+    w = gw.tensor([1.0, 3.0], dtype=gw.float64)
+    if by == "func.grad":
+        found = func.grad(loss)(w)
+    elif by == "jvp":
+        found = gw.stack([func.jvp(loss, (w,), (e,))[1] for e in gw.eye(2, dtype=gw.float64)])
+    else:
+        found = backward(loss(w.requires_grad_()), w)[0]
+    assert found.tolist() == pytest.approx([2, 2])
+
+
 def test_results_of_harmless_cuts_have_no_history():
     assert not ROADS["jvp(jvp)"](LogSumExp.apply).requires_grad
     assert not ROADS["hessian"](LogSumExp.apply).requires_grad

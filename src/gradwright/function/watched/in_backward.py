@@ -168,8 +168,8 @@ class Guard:
 
     def _settled(self, g: Any, how: str, place: Any) -> Any:
         array = g.array
-        if isinstance(array, LevelArray):  # it has a history in the levels outside, too
-            array = array.of(lambda part: self._settled(part, how, place))
+        if isinstance(array, LevelArray):  # it has a history in the levels outside, too; or is a constant to them
+            array = array.of(lambda t: self._settled(t, how, place) if t._node is not None or self.values else t)
         if is_severed(g._node):
             return wrap(array, g._node)
         if g._node is None:
