@@ -124,3 +124,19 @@ def test_an_array_that_is_no_tensors_own_can_be_saved():
     x.requires_grad_()
     (x * np.full(2, 3.0)).sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+def test_a_node_that_is_called_by_hand_says_how_many_gradients_it_takes(T):
+    x = T.ones(2, requires_grad=True)
+    for node, count in ((x**2).grad_fn, 1), (x.max(0)[0].grad_fn, 1):
+        for given in range(3):
+            if given != count:
+                with pytest.raises(TypeError, match=f"expected {count} arguments, got {given} instead|expected"):
+                    node(*[x.detach()] * given)
+
+
+def test_a_node_of_several_outputs_takes_a_gradient_for_each():
+    x = gradwright.ones(2, 3, requires_grad=True)
+    node = x.unbind(0)[0].grad_fn
+    with pytest.raises(TypeError, match="expected 2 arguments, got 1 instead: a gradient by output"):
+        node(gradwright.ones(3))

@@ -81,12 +81,10 @@ def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | No
 def _warn_of_leaf(outputs: Sequence[Any]) -> None:
     """Warn of a pass from leaves alone, which has nowhere to go."""
     if all(not isinstance(t, GradientEdge) and type(t._node) is AccumulateGrad for t in outputs):
-        warn(
-            "backward() of a leaf: it has no history, so no other tensor gets a gradient. A loss is a leaf if nothing "
-            "that it was made of requires grad, or all was cut off (detach(), .data, item(), numpy(), no_grad); "
-            "requires_grad_() gives it no history back. If the gradient by the leaf itself is meant, give the "
-            "cotangent: backward(ones_like(x))."
-        )
+        warn("backward() of a leaf: it has no history, so no other tensor gets a gradient. A loss is a leaf if nothing "
+             "that it was made of requires grad, or all was cut off (detach(), .data, item(), numpy(), no_grad); "
+             "requires_grad_() gives it no history back. If the gradient by the leaf itself is meant, give the "
+             "cotangent: backward(ones_like(x)).")  # fmt: skip
 
 
 def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[TensorBase | None] | None = None,

@@ -53,9 +53,7 @@ def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"get_gradient_edge: expected a Tensor, got {kind(tensor)}")
     if not tensor.requires_grad:
-        raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
-        )
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node, array = _node(tensor), tensor.array
     xp = backends.namespace(array)
     valueless = xp.broadcast_to(xp.zeros((), dtype=array.dtype), array.shape)

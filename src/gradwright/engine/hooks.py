@@ -154,10 +154,8 @@ class Hooks:
             result = call(fn, node, leaf)
             if result is not None and result is not leaf:
                 error = RuntimeError if isinstance(result, TensorBase) else TypeError
-                raise error(
-                    f"Tensor post accumulate grad hooks should return None, but {title(fn, node)} returned "
-                    f"{kind(result)}: set the .grad of the tensor it is given instead"
-                )
+                raise error(f"Tensor post accumulate grad hooks should return None, but {title(fn, node)} returned "
+                            f"{kind(result)}: set the .grad of the tensor it is given instead")  # fmt: skip
 
 
 def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
@@ -250,10 +248,8 @@ def fitting(new: Any, old: Any, fn: Any, node: Any) -> Any:
             f"hook '{_name(fn)}' has changed the type of value (was torch.{was} got torch.{got}): {title(fn, node)}"
         )
     if new.array.shape != old.array.shape:
-        raise RuntimeError(
-            f"hook '{_name(fn)}' has changed the size of value (was {size(old.array.shape)} got "
-            f"{size(new.array.shape)}): {title(fn, node)}"
-        )
+        raise RuntimeError(f"hook '{_name(fn)}' has changed the size of value (was {size(old.array.shape)} got "
+                           f"{size(new.array.shape)}): {title(fn, node)}")  # fmt: skip
     return new
 
 

@@ -74,6 +74,8 @@ class OpNode(Node):
 
     def __call__(self, *grads: Any) -> Any:
         """Run this node by hand: a Tensor or None per output gives one per input, in a tuple if there are several."""
+        if len(grads) != (self._several or 1) or all(t is None for t in grads):
+            raise TypeError(f"expected {self._several or 1} arguments, got {len(grads)} instead: a gradient by output")
         g = grads[0] if self._several is None else Bundle({k: g for k, g in enumerate(grads) if g is not None})
         computed = iter(self._run(backends.namespace(next(t for t in grads if t is not None)), g))
         results = tuple([next(computed) if needed else None for needed in self._edge_mask])

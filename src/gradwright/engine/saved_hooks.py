@@ -80,10 +80,6 @@ class Packing(Watch):
             raise RuntimeError(why)
         return super().__enter__()
 
-    def __exit__(self, *exc: object) -> None:
-        if self in now().watches:  # a backward pass that it was entered in has ended it
-            super().__exit__(*exc)
-
     def recorded(self, node: Node) -> None:
         saved = getattr(node, "_saved", None)
         if not saved or isinstance(saved, Packed):  # a newer one has decided

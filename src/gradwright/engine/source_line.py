@@ -65,9 +65,7 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
         return
     names = at.f_globals
     registry = names.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(
-        message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry
-    )
+    warnings.warn_explicit(message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry)
 
 
 def is_own(filename: str) -> bool:

@@ -229,11 +229,9 @@ class ExportedVersion(int):
         if int.__ne__(self, other) or self.look() != getattr(other, "writes", 0):
             return True
         if self.asides != getattr(other, "asides", 0):
-            warn(
-                "A tensor that was saved for backward has been written through .data since, which PyTorch does not "
-                "notice: gradients are computed with the new numbers, not with those of forward. Write to it under "
-                "no_grad() instead, and before forward or after backward; or save a clone()."
-            )
+            warn("A tensor that was saved for backward has been written through .data since, which PyTorch does not "
+                 "notice: gradients are computed with the new numbers, not with those of forward. Write to it under "
+                 "no_grad() instead, and before forward or after backward; or save a clone().")  # fmt: skip
         return False
 
     __eq__ = int.__eq__  # in-place writes alone: views ask, whose history no other write changes

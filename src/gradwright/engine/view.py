@@ -134,11 +134,9 @@ def _warn_of_hooks(node: Any, steps: tuple[Any, ...]) -> None:
         hooks = node._hooks
         kept = [] if hooks is None or node is last else hooks.retained
         if hooks is not None and (hooks.tensor or any(ref() is not None for ref in kept)):
-            warn(
-                f"The base of a view ({operation(node)}) has been written in place since register_hook() or "
-                "retain_grad() was called on that view: they see only gradients of what was made of it before, and "
-                "none of other views, which are read from the base. Call them after the write."
-            )
+            warn(f"The base of a view ({operation(node)}) has been written in place since register_hook() or "
+                 "retain_grad() was called on that view: they see only gradients of what was made of it before, and "
+                 "none of other views, which are read from the base. Call them after the write.")  # fmt: skip
             return
         node, steps = node._next[0] if node._next else None, steps[0]
 

@@ -74,10 +74,10 @@ class Watch:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        mode = now()
-        mine = list(mode.watches)[::-1]
-        mine.remove(self)
-        switch(mode.but(watches=tuple(mine[::-1])))
+        mine = list(now().watches)[::-1]
+        if self in mine:  # else a pass has ended it that it was entered in
+            mine.remove(self)
+        switch(now().but(watches=tuple(mine[::-1])))
 
 
 def computed(op: Op, xp: Any, *arrays: Any, **static: Any) -> Any:

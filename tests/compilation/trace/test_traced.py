@@ -114,3 +114,49 @@ def test_functions_of_dtypes_are_not_noted() -> None:
     assert space.result_type(x, np.float32) == X.dtype
     assert space.isdtype(x.dtype, "real floating")
     assert len(notes.nodes) == 1
+
+
+BITS = {
+    "there": lambda x: x.view(gw.int32) + 1,
+    "there and back": lambda x: (x * 2).view(gw.int32).view(gw.float32) * 3,
+    "a sign": lambda x: (x.view(gw.int32) ^ -2147483648).view(gw.float32),
+    "wider": lambda x: (x + 1).view(gw.float64).sum(),
+    "narrower": lambda x: (x * 2).view(gw.int16) + 1,
+    "beside what goes on": lambda x: [y := x * 2 + 1, v := y.view(gw.int32), (y * 3).exp() + v][-1],
+    "last, beside what goes on": lambda x: [y := x * 2 + 1, v := y.view(gw.int32), (y * 3).exp(), v * 1][-1],
+    "an inverse square root": lambda x: (0x5F3759DF - ((x + 1).view(gw.int32) >> 1)).to(gw.int32).view(gw.float32),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_bits_are_read_in_another_dtype(name):
+    f = BITS[name]
+    compiled = gw.compile(f, fullgraph=True)
+    for k in range(6):
+        x = gw.arange(8.0).reshape(2, 4) + k / 2
+        found, right = compiled(x), f(x)
+        assert found.dtype is right.dtype
+        assert gw.allclose(found, right, 0 if right.dtype is not gw.float32 else 1e-6)
+
+
+def test_bits_of_memory_that_is_written_are_read_eagerly():
+    def f(x):
+        y = x * 1
+        v = y.view(gw.int32)
+        y.add_(1)
+        return v + 0
+
+    compiled = gw.compile(f)
+    with pytest.warns(CompileWarning, match="another dtype is written"):
+        for k in range(4):
+            assert gw.equal(compiled(gw.arange(4.0) + k), f(gw.arange(4.0) + k))
+
+
+def test_bits_that_are_returned_show_the_memory_that_they_do_eagerly():
+    for f in (lambda x: x.view(gw.int32), lambda x: x.view(gw.int32)[1:].view(3), lambda x: (x, x.view(gw.int32))[1]):
+        compiled = gw.compile(f)
+        with pytest.warns(CompileWarning, match="something else is returned"):
+            for _ in range(4):
+                x = gw.arange(1.0, 5.0)
+                compiled(x).zero_()
+                assert x[1:].tolist() == [0, 0, 0]

@@ -45,7 +45,8 @@ SHORT = 8192
 """Entries up to which BLAS takes no threads for a scalar product, and adds few enough numbers one by one."""
 FEW = 256
 """Numbers that may be added one by one."""
-_VIEWS = frozenset({"reshape", "permute_dims", "broadcast_to", INDEX, "real", "imag", "linalg.diagonal", "flip"})
+_VIEWS = frozenset({"reshape", "permute_dims", "broadcast_to", INDEX, "real", "imag", "linalg.diagonal", "flip",
+                    "ndarray.view"})
 _NEW = frozenset({
     "sum", "max", "min", "prod", "any", "all", "matmul", "where", "concat", "stack", "take", "cumulative_sum", "sort",
     "argsort", "argmax", "argmin", "cumulative_prod", "zeros_like", "ones_like", "take_along_axis", "linalg.inv",

@@ -251,6 +251,7 @@ class _Recorder:
             if (grad := getattr(t, "_grad", None)) is not None:
                 out.grads.append((("made", len(kept)), self._leaf(grad)))
             kept.append(t)
+        trace.notes.check_bits([t.array for t in kept])
         out.made = [kind(t) for t in kept]
         out.shown = [found for _, found in self.shown.values()]
         out.outputs = [k for _, k in self.made.values()]

@@ -37,12 +37,14 @@ class Notes:
         name: the operation that runs.
         open: whether it is traced still.
         numbers: those that Python takes.
+        bits: the counters of memory that is read in several dtypes, with their versions then.
     """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.name = ""
         self.open = True
+        self.bits: list[tuple[Any, int]] = []
         self.numbers = Numbers(set(), is_on=False)
         self.thread = thread()
         self._constants: dict[int, Node] = {}
@@ -133,6 +135,14 @@ class Notes:
         """What Python is given by `item` or `tolist`: it, or a `Number` if it may be that it is only returned."""
         found = self.numbers.give(x.node) if self.is_on else None
         return getattr(self.read(x), how)() if found is None else found
+
+    def check_bits(self, results: Sequence[Any]) -> None:
+        """Raise `Untraceable` if memory is written that is read in several dtypes, or ``results`` share such memory."""
+        if any(int(counter[0]) != version for counter, version in self.bits):
+            raise Untraceable("memory that view(dtype) shows in another dtype is written: clone() it before the view")
+        found = [_source(x.node) for x in results if self.bits and isinstance(x, Traced)]
+        if any(bits and (node.op in (INPUT, CONSTANT) or sum(n is node for n, _ in found) > 1) for node, bits in found):
+            raise Untraceable("what view(dtype) shows of something else is returned: clone() it")
 
     def program(self, inputs: Sequence[Traced], outputs: Sequence[Any], writes: Sequence[int | None]) -> Program:
         """The program of what was noted, with these outputs: traced arrays, or constants."""
@@ -226,6 +236,11 @@ class Traced:
         """The same entries in row-major order under another shape."""
         return self.space.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
+    def in_bits(self, dtype: Any, *counters: Any) -> Any:
+        """The bits read as another dtype, if none of the two tensors, of these counters, is written afterwards."""
+        self.notes.bits += [(counter, int(counter[0])) for counter in counters]
+        return self.notes.call("ndarray.view", np.ndarray.view, (self, np.dtype(dtype)), {}, self.by)
+
     def copy(self) -> Any:
         """Itself: it does not change."""
         return self
@@ -284,6 +299,14 @@ class Traced:
 
 
 _POWERS = {2: "square", 0.5: "sqrt", -1: "reciprocal", 1: "positive"}  # what NumPy's ``**`` calls for floats
+
+
+def _source(node: Any) -> tuple[Any, bool]:
+    """The node whose memory a value shows, and whether it shows it in another dtype."""
+    bits = False
+    while node.op in ("reshape", "permute_dims", "broadcast_to", INDEX, "flip", "real", "imag", "ndarray.view"):
+        bits, node = bits or node.op == "ndarray.view", node.args[0]
+    return node, bits
 
 
 def _moved(array: Any, to: Any) -> Any:

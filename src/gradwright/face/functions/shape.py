@@ -12,6 +12,7 @@ import numpy as np
 from gradwright.base import dtypes
 from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply_one, direct
+from gradwright.engine.base import wrap
 from gradwright.engine.levels import LevelArray, below
 from gradwright.engine.memory import same, writable
 from gradwright.engine.view import alias_of, rearrange
@@ -118,6 +119,10 @@ def _reinterpreted(x: Any, d: dtypes.dtype) -> Any:
 def _as_bits(x: Any, d: dtypes.dtype) -> Any:
     """``x``, which has no history, with its memory, or that of its batch, read as another dtype."""
     a = x.array
+    if hasattr(a, "in_bits"):  # a trace, whose arrays share no memory
+        out = wrap(a)
+        out.array = a.in_bits(d.dtype, x._counter, out._counter)
+        return out
     x.array = a.of(lambda part: _as_bits(alias_of(part), d)) if isinstance(a, LevelArray) else a.view(d.dtype)
     return x
 
