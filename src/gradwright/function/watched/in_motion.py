@@ -8,6 +8,7 @@ ctx as the first one did, and draws no random numbers that anybody misses.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -55,13 +56,14 @@ def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, foun
             raise
         lost = partial(_lost, guard, str(error), [n for array in given for n in _histories(array)])
         return [None if t is None else lost(t, inside=isinstance(t.array, LevelArray)) for t in found]
-    except Exception as error:
-        how, place = guard.halted
-        error.add_note(
-            f"raised while the derivative of {guard.name} was run once more, to see whether its own derivative misses "
-            f"what {how} cut off at {Place(*place)}: let it not use up what lies outside of ctx, or do without {how}"
-        )
-        raise
+    finally:
+        if isinstance(failed := sys.exc_info()[1], Exception) and not isinstance(failed, CutError):
+            how, place = guard.halted
+            failed.add_note(
+                f"raised while the derivative of {guard.name} was run once more, to see whether its own derivative "
+                f"misses what {how} cut off at {Place(*place)}: let it not use up what lies outside of ctx, or do "
+                f"without {how}"
+            )
     finally:
         refill(after)
     return found
