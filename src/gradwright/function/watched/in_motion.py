@@ -57,6 +57,7 @@ def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, foun
         lost = partial(_lost, guard, str(error), [n for array in given for n in _histories(array)])
         return [None if t is None else lost(t, inside=isinstance(t.array, LevelArray)) for t in found]
     finally:
+        refill(after)
         if isinstance(failed := sys.exc_info()[1], Exception) and not isinstance(failed, CutError):
             how, place = guard.halted
             failed.add_note(
@@ -64,8 +65,6 @@ def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, foun
                 f"misses what {how} cut off at {Place(*place)}: let it not use up what lies outside of ctx, or do "
                 f"without {how}"
             )
-    finally:
-        refill(after)
     return found
 
 
