@@ -195,7 +195,6 @@ STATES = [
 UNDERIVED = ["acosh_", "arccosh_", "asinh_", "arcsinh_", "atanh_", "arctanh_", "floor_divide_"]
 OURS = {
     ("detach_", saved): "the value is as it was saved, and right",
-    ("set_", inference_outside): "nothing is written", ("set_", inference_in_no_grad): "nothing is written",
     ("set_", view): "the base keeps its values and its history",
     **{(n, state): "PyTorch has no derivative of it in place" for n in UNDERIVED for state in (recorded, view, base)},
     ("sgn_", recorded): "PyTorch saves what it writes", ("sgn_", base): "PyTorch saves what it writes",

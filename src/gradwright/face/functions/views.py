@@ -261,8 +261,8 @@ def storage_offset(self: Tensor) -> int:
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Let this tensor show the memory of ``source``, which from then on they share without sharing versions.
 
-    RuntimeError for a leaf that requires grad and for another dtype. There is no derivative: what was recorded of
-    either cannot be gone back through.
+    RuntimeError for a leaf that requires grad, for an inference tensor outside inference mode, and for another dtype.
+    There is no derivative: what was recorded of either cannot be gone back through.
     """
     x = tensor_arg("set_", self)
     source = x.new_empty(0) if source is None else tensor_arg("set_", source, "source", 2)
@@ -272,6 +272,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
             f"Could not set tensor of type {dtypes.of(source.array.dtype)} to a tensor of type "
             f"{dtypes.of(x.array.dtype)}"
         )
+    check_tracked(x)
     check_history(x)
     show(x, source)
     times = replaced(x._counter) + 1
