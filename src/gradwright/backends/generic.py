@@ -286,10 +286,11 @@ def exp2(xp: Any, x: Any) -> Any:
     return 2.0**x
 
 
-def may_hold(xp: Any, condition: Any) -> bool:
+def may_hold(xp: Any, condition: Any, *, often: bool = False) -> bool:
     """Whether a condition may hold anywhere: what is computed for that case alone may be left out if not.
 
-    True, since it is not known; a library whose values are cheap to look at may look.
+    True, since it is not known; a library whose values are cheap to look at may look. A compiled step, made again when
+    what was looked at has changed, does not look at what ``often`` does.
     """
     return True
 

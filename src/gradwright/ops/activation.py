@@ -5,8 +5,9 @@ At a kink each takes the slope that PyTorch takes; the docstring says which. Whe
 
 from __future__ import annotations
 
-from gradwright.ops.declare import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin, op
 from gradwright.ops.piecewise import unless
+from gradwright.ops.reduce import balanced, centred, of_softmax
 from gradwright.ops.shape import sum_to
 
 _REAL = [Sample(A(3, 4)), Sample(A())]
@@ -36,7 +37,14 @@ def log_sigmoid(xp, x):
     return xp.minimum(x, xp.zero(x)) - log1p_exp(xp, -xp.abs(x))
 
 
-log_sigmoid.vjp(x=lambda xp, g, x: g * sigmoid(-x))
+@op(direct=True, complex="holomorphic", kind="elementwise", samples=_REAL)
+def logistic(xp, x):
+    """`sigmoid` where x is kept anyway: its derivatives are made of x, and so are exact where y rounds to 1."""
+    return 1 / (1 + xp.exp(-x))
+
+
+logistic.vjp(x=lambda xp, g, x: g * (logistic(x) * logistic(-x)))
+log_sigmoid.vjp(x=lambda xp, g, x: g * logistic(-x))
 
 
 @builtin(kind="elementwise", node="SoftplusBackward0",
@@ -48,9 +56,7 @@ def softplus(xp, x, *, beta, threshold):
     return xp.where(z > threshold, x, bend / beta)
 
 
-softplus.vjp(
-    x=lambda xp, g, x, beta, threshold: xp.where(beta * x > threshold, g, g * sigmoid(beta * x)),
-)
+softplus.vjp(x=lambda xp, g, x, beta, threshold: xp.where(beta * x > threshold, g, g * logistic(beta * x)))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SiluBackward0", samples=_REAL)
@@ -59,12 +65,14 @@ def silu(xp, x):
     return x / (1 + xp.exp(-x))
 
 
-def _silu_slope(xp, g, x):
-    s = sigmoid(x)
-    return g * (s * (1 + x * (1 - s)))
+@op(direct=True, complex="holomorphic", kind="elementwise", samples=_REAL)
+def _silu_slope(xp, x):
+    s = 1 / (1 + xp.exp(-x))
+    return s * (1 + x * (1 - s))
 
 
-silu.vjp(x=_silu_slope)
+_silu_slope.vjp(x=lambda xp, g, x: g * (logistic(x) * logistic(-x) * (2 - x * xp.tanh(0.5 * x))))
+silu.vjp(x=lambda xp, g, x: g * _silu_slope(x))
 
 
 def _mish_parts(xp, x):
@@ -192,9 +200,7 @@ def hardswish(xp, x):
     return x * xp.clip(x / 6 + 0.5, 0.0, 1.0)
 
 
-hardswish.vjp(
-    x=lambda xp, g, x: g * xp.where(x >= 3, xp.zero(x) + 1, unless(xp, x <= -3, x / 3 + 0.5)),
-)
+hardswish.vjp(x=lambda xp, g, x: g * xp.where(x >= 3, xp.zero(x) + 1, unless(xp, x <= -3, x / 3 + 0.5)))
 
 _SHRINK = [Sample(A(3, 4, avoid=[-0.7, 0.7]), lambd=0.7), Sample(A(avoid=[0.0]), lambd=0.0)]
 
@@ -238,7 +244,7 @@ def softmax(xp, x, *, axis):
 
 
 def _softmax_slope(xp, g, out, axis):
-    return out * (g - xp.sum(g * out, axis=axis, keepdims=True))
+    return of_softmax(g, out, axis=axis)
 
 
 softmax.vjp(x=_softmax_slope).jvp(x=_softmax_slope)
@@ -274,5 +280,14 @@ def log_softmax(xp, x, *, axis):
     return shifted - total
 
 
-log_softmax.vjp(x=lambda xp, g, out, axis: g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True))
-log_softmax.jvp(x=lambda xp, t, out, axis: t - xp.sum(xp.exp(out) * t, axis=axis, keepdims=True))
+def _log_softmax_slope(xp, g, out, axis):
+    p = xp.exp(out)
+    return balanced(g - p * xp.sum(g, axis=axis, keepdims=True), p, axis=axis)
+
+
+def _log_softmax_tangent(xp, t, out, axis):
+    p = xp.exp(out)
+    return centred(t - xp.sum(p * t, axis=axis, keepdims=True), p, axis=axis)
+
+
+log_softmax.vjp(x=_log_softmax_slope).jvp(x=_log_softmax_tangent)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from gradwright.ops.declare import A, Sample, builtin, op
 from gradwright.ops.shape import sum_to
 
+_INF = float("inf")
 _COMPLEX = [Sample(A(3, 4, complex=True)), Sample(A(complex=True))]
 
 
@@ -30,9 +31,8 @@ def conj(xp, x):
 conj.vjp(x=lambda xp, g: xp.conj(g))
 
 
-@builtin(
-    kind="linear", node="ComplexBackward0", samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A())]
-)
+@builtin(kind="linear", node="ComplexBackward0",
+         samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A())])  # fmt: skip
 def to_complex(xp, x, y):
     """The complex numbers x + i y, of x and y that broadcast: dx is the real part of g, dy the imaginary one."""
     return xp.to_complex(x, y)
@@ -62,32 +62,23 @@ def imag(xp, x):
 imag.vjp(x=lambda xp, g: to_complex(xp.zeros_like(g), g))
 
 
-def inverted(xp, x, y):
-    """x/(x**2 + y**2) and y/(x**2 + y**2), 0 at the origin, without overflow."""
+@op(direct=True, kind="elementwise", samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4))])
+def over_square(xp, x, y):
+    """z = x/(x**2 + y**2), 0 at the origin, without overflow; with w = y/(x**2 + y**2), dz/dx = (w - z)(w + z)."""
+    square = x * x + y * y
+    lost = (square < float(xp.finfo(x.dtype).smallest_normal) / float(xp.finfo(x.dtype).eps)) | (square == _INF)
+    if not xp.may_hold(lost):
+        return x / square
     size = xp.abs(x) + xp.abs(y)
-    size = xp.where((size > 0) & (size < float("inf")), size, xp.zero(size) + 1)
+    size = xp.where((size > 0) & (size < _INF), size, xp.zero(size) + 1)
     a, b = x / size, y / size
     square = a * a + b * b
-    square = xp.where(square == 0, xp.zero(square) + float("inf"), square)
-    p, q = a / square / size, b / square / size
-    return _inverse(p, q, x, y), _inverse(q, p, y, x)
+    return a / xp.where(square == 0, xp.zero(square) + _INF, square) / size
 
 
-@op(direct=True, kind="elementwise", moves=True, samples=[Sample(A(3, 4), A(3, 4), A(3, 4), A(3, 4))])
-def _inverse(xp, p, q, x, y):
-    """p, known to be x/(x**2 + y**2), as a function of these; q is y/(x**2 + y**2). Its derivatives cancel nothing."""
-    return p
-
-
-def _other(p, q, x, y):
-    return _inverse(q, p, y, x)
-
-
-_inverse.vjp(
-    x=lambda xp, g, p, q, x, y, out: g * ((r := _other(p, q, x, y)) - out) * (r + out),
-    y=lambda xp, g, p, q, x, y, out: -2 * g * out * _other(p, q, x, y),
-    p=lambda xp, g: xp.zeros_like(g),
-    q=lambda xp, g: xp.zeros_like(g),
+over_square.vjp(
+    x=lambda xp, g, x, y, out: g * ((w := over_square(y, x)) - out) * (w + out),
+    y=lambda xp, g, x, y, out: -2 * g * out * over_square(y, x),
 )
 
 
@@ -106,8 +97,8 @@ def angle(xp, x):
 def _angle_slope(xp, g, x):
     if not is_complex(xp, x):
         return xp.zeros_like(g)
-    p, q = inverted(xp, xp.real(x), xp.imag(x))
-    return to_complex(-g * q, g * p)
+    a, b = xp.real(x), xp.imag(x)
+    return to_complex(-g * over_square(b, a), g * over_square(a, b))
 
 
 angle.vjp(x=_angle_slope)

@@ -24,11 +24,8 @@ def windows(xp, x, *, lattice):
     return xp.asarray(xp.windows(x, lattice=lattice), copy=True)
 
 
-@builtin(
-    kind="linear",
-    node="Col2ImBackward0",
-    samples=[Sample(A(2, 3, 2), size=(4,), lattice=_LINE), Sample(A(1, 2, 3, 2, 2), size=(3, 4), lattice=_PLANE)],
-)
+@builtin(kind="linear", node="Col2ImBackward0", samples=[Sample(A(2, 3, 2), size=(4,), lattice=_LINE),
+         Sample(A(1, 2, 3, 2, 2), size=(3, 4), lattice=_PLANE)])  # fmt: skip
 def fold_windows(xp, x, *, size, lattice):
     """The adjoint of `windows`: (..., *kernel, *count) -> (..., *size), each entry added where it was read."""
     return xp.fold_windows(x, size=size, lattice=lattice)

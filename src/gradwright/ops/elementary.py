@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gradwright.ops.activation import sigmoid
 from gradwright.ops.arithmetic import root_of_square
-from gradwright.ops.complex import inverted, is_complex, real_part
-from gradwright.ops.declare import A, Sample, builtin
+from gradwright.ops.complex import is_complex, over_square
+from gradwright.ops.declare import A, Sample, builtin, op
 
 _LOG2, _LOG10, _INF = 0.6931471805599453, 2.302585092994046, float("inf")
 _REAL = [Sample(A(3, 4)), Sample(A())]
@@ -76,22 +75,29 @@ def log10(xp, x):
 log10.vjp(x=lambda xp, g, x: g / (x * _LOG10))
 
 
-@builtin(complex="holomorphic", kind="elementwise", node="LogaddexpBackward0", remade=True,
+@builtin(complex="holomorphic", kind="elementwise", node="LogaddexpBackward0",
          samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(2)), Sample(A(3, complex=True), A(3, complex=True))],
          )  # fmt: skip
 def logaddexp(xp, x, y):
-    """z = log(e**x + e**y) without overflow; dz/dx = sigmoid(x - y), 0 where both are -inf."""
+    """z = log(e**x + e**y) without overflow; dz/dx = e**x/(e**x + e**y), 0 where both are -inf."""
     if not is_complex(xp, x):
         return xp.logaddexp(x, y)
     above = xp.real(x) >= xp.real(y)
     return xp.where(above, x, y) + xp.log1p(xp.exp(xp.where(above, y - x, x - y)))
 
 
-logaddexp.shared(below=lambda xp, g, out: real_part(xp, out) == -_INF)
-logaddexp.vjp(
-    x=lambda xp, g, x, y, out, below: g * sigmoid(xp.where(below, out, x - y)),
-    y=lambda xp, g, x, y, out, below: g * sigmoid(xp.where(below, out, y - x)),
+@op(direct=True, complex="holomorphic", kind="elementwise", samples=logaddexp.samples)
+def _share(xp, x, y):
+    """e**x/(e**x + e**y), 0 where both are -inf."""
+    lowest = -float(xp.finfo(y.dtype).max)
+    y = xp.where(xp.real(y) == -_INF, xp.zero(y) + lowest, y) if is_complex(xp, y) else xp.maximum(y, lowest)
+    return 1 / (1 + xp.exp(y - x))
+
+
+_share.vjp(
+    x=lambda xp, g, x, y: g * _share(x, y) * _share(y, x), y=lambda xp, g, x, y: -g * _share(x, y) * _share(y, x)
 )
+logaddexp.vjp(x=lambda xp, g, x, y: g * _share(x, y), y=lambda xp, g, x, y: g * _share(y, x))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SinBackward0", samples=_REAL)
@@ -155,8 +161,7 @@ def atan2(xp, x, y):
     return xp.atan2(x, y)
 
 
-atan2.shared(turn=lambda xp, g, x, y: inverted(xp, x, y))
-atan2.vjp(x=lambda xp, g, turn: g * turn[1], y=lambda xp, g, turn: -(g * turn[0]))
+atan2.vjp(x=lambda xp, g, x, y: g * over_square(y, x), y=lambda xp, g, x, y: -g * over_square(x, y))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SinhBackward0", samples=_REAL)

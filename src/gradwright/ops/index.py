@@ -36,15 +36,9 @@ def at(xp, x, *places, key):
     return xp.at(x, *places, key=key)
 
 
-@builtin(
-    kind="linear",
-    node="UnindexBackward0",
-    samples=[
-        Sample(A(2, 5), shape=(4, 5), key=(slice(1, 3), ...)),
-        Sample(A(5), shape=(4, 5), key=(1, ...)),
-        Sample(A(3), A(values=[0, 2, 0]), A(values=[4, 1, 4]), shape=(4, 5), key=(HERE, HERE)),
-    ],
-)
+@builtin(kind="linear", node="UnindexBackward0", samples=[Sample(A(2, 5), shape=(4, 5), key=(slice(1, 3), ...)),
+         Sample(A(5), shape=(4, 5), key=(1, ...)),
+         Sample(A(3), A(values=[0, 2, 0]), A(values=[4, 1, 4]), shape=(4, 5), key=(HERE, HERE))])  # fmt: skip
 def unindex(xp, x, *places, shape, key):
     """Zeros of ``shape`` with ``x`` added at ``key``: what `index` and `at` do to a cotangent."""
     return xp.unindex(x, *places, shape=shape, key=key)

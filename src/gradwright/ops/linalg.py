@@ -92,11 +92,8 @@ matmul_by_columns.rules = dict(matmul.rules)
 matmul_by_columns.vjp(y=_right_by_columns)
 
 
-@builtin(
-    complex="holomorphic",
-    node="AddmmBackward0",
-    samples=[Sample(A(2), A(3, 4), A(2, 4)), Sample(A(4), A(2, 2, 3), A(4, 3)), Sample(A(3), A(2), A(3, 2))],
-)
+@builtin(complex="holomorphic", node="AddmmBackward0", samples=[Sample(A(2), A(3, 4), A(2, 4)),
+         Sample(A(4), A(2, 2, 3), A(4, 3)), Sample(A(3), A(2), A(3, 2))])  # fmt: skip
 def linear(xp, bias, x, weight):
     """y = x weight^T + bias for bias of shape (out,), x (..., in), weight (out, in): in the order of addmm."""
     return _product(xp, x, xp.permute_dims(weight, (1, 0))) + bias
@@ -114,19 +111,11 @@ linear.vjp(
 )
 
 
-@builtin(
-    multilinear=True,
-    complex="holomorphic",
-    node="EinsumBackward0",
-    samples=[
-        Sample(A(2, 3), A(3, 4), equation="ij,jk->ik"),
-        Sample(A(2, 3), equation="ij->ji"),
-        Sample(A(2, 3), equation="ij->i"),
-        Sample(A(2), A(3), equation="i,j->ij"),
-        Sample(A(2, 3), A(3), A(2), equation="ij,j,i->"),
-        Sample(A(2, 3, 4), A(2, 4, 2), equation="bij,bjk->bik"),
-    ],
-)
+@builtin(multilinear=True, complex="holomorphic", node="EinsumBackward0",
+         samples=[Sample(A(2, 3), A(3, 4), equation="ij,jk->ik"), Sample(A(2, 3), equation="ij->ji"),
+         Sample(A(2, 3), equation="ij->i"), Sample(A(2), A(3), equation="i,j->ij"),
+         Sample(A(2, 3), A(3), A(2), equation="ij,j,i->"),
+         Sample(A(2, 3, 4), A(2, 4, 2), equation="bij,bjk->bik")])  # fmt: skip
 def einsum(xp, *xs, equation):
     """Sum of products over the axes that ``equation`` names; no letter twice in one operand."""
     return xp.einsum(*xs, equation=equation)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gradwright.ops.activation import hardtanh, log1p_exp, log_sum, sigmoid, softmax
-from gradwright.ops.declare import A, Sample, builtin
-from gradwright.ops.reduce import count
+from gradwright.ops.activation import hardtanh, log1p_exp, log_sum, logistic, softmax
+from gradwright.ops.declare import A, Sample, builtin, op
+from gradwright.ops.reduce import balanced, count
 from gradwright.ops.scatter import pick, scatter_add
 
 _DISTINCT = A(3, 4, low=-3.0, high=3.0, distinct=True, avoid=[0.0])
@@ -32,8 +32,20 @@ def binary_cross_entropy_with_logits(xp, x, target):
     return xp.maximum(x, xp.zero(x)) - x * target + log1p_exp(xp, -xp.abs(x))
 
 
+@op(direct=True, kind="elementwise", samples=[Sample(A(3, 4), A(3, 4))])
+def _excess(xp, x, target):
+    """sigmoid(x) - t; where both are nearly 1, too."""
+    e = xp.exp(x)
+    if not xp.may_hold(e > 1e18, often=True):
+        return ((1 - target) * e - target) / (1 + e)
+    e = xp.minimum(e, xp.zero(x) + float(xp.finfo(x.dtype).max) / 16)
+    q = 1 / (1 + e)
+    return (1 - target) * (e * q) - target * q
+
+
+_excess.vjp(x=lambda xp, g, x: g * (logistic(x) * logistic(-x)), target=lambda xp, g: -g)
 binary_cross_entropy_with_logits.vjp(
-    x=lambda xp, g, x, target: g * (sigmoid(x) - target),
+    x=lambda xp, g, x, target: g * _excess(x, target),
     target=lambda xp, g, x: -g * x,
 )
 
@@ -98,12 +110,13 @@ def _at_target(xp, g, x_shape, target, axis, reduction):
 
 def _less_one(xp, g, x, target, axis, reduction):
     at, g = _for_each(xp, g, target, axis, reduction)
-    return scatter_add(softmax(x, axis=axis) * g, at, -g, axis=axis)
+    p = softmax(x, axis=axis)
+    return balanced(scatter_add(p * g, at, -g, axis=axis), p, axis=axis)
 
 
 def _pushed(xp, t, x, target, axis, reduction):
-    there = pick(t, xp.expand_dims(target, axis=axis), axis=axis, keepdims=False)
-    return _reduced(xp, xp.sum(softmax(x, axis=axis) * t, axis=axis) - there, reduction)
+    there = pick(t, xp.expand_dims(target, axis=axis), axis=axis, keepdims=True)
+    return _reduced(xp, xp.sum(softmax(x, axis=axis) * (t - there), axis=axis), reduction)
 
 
 nll.vjp(x=_at_target)

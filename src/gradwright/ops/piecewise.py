@@ -23,7 +23,7 @@ _PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, distinct=True)), Sample(A(3, 1, 
 
 @builtin(kind="elementwise", complex="general", node="AbsBackward0", samples=_ANY)
 def abs(xp, x):
-    """Absolute value, dy/dx = sign x; slope 0 at the kink x = 0, NaN at NaN. Of complex x its magnitude."""
+    """Absolute value, dy/dx = sign x; slope 0 at the kink 0 (y**2 has second slope 0), NaN at NaN. Of complex x |x|."""
     return xp.abs(x)
 
 

@@ -6,7 +6,7 @@ from math import prod as product
 
 from gradwright.ops.arithmetic import power
 from gradwright.ops.complex import is_complex, real_part
-from gradwright.ops.declare import A, Sample, builtin
+from gradwright.ops.declare import A, Sample, builtin, op
 
 _INF = float("inf")
 _AXES = [
@@ -168,35 +168,74 @@ def logsumexp(xp, x, *, axis=None, keepdims=False):
     return out if keepdims else xp.squeeze(out, axis=tuple(range(x.ndim)) if axis is None else axis)
 
 
-def _shares(xp, x, out, axis, keepdims):
-    """e**x / sum e**x, of which ``out`` is the logarithm below; 0 where that sum is 0."""
-    return xp.exp(x - keepdim(xp, xp.where(real_part(xp, out) == -_INF, xp.zero(out), out), x.shape, axis, keepdims))
+def _peaked(xp, p):
+    """Whether one share may be nearly all: what is left to the others would drown in its rounding."""
+    return xp.may_hold((xp.abs(p) if is_complex(xp, p) else p) > 0.875, often=True)
+
+
+@op(direct=True, complex="holomorphic")
+def of_softmax(xp, v, p, *, axis):
+    """(diag(p) - p p^T) v, the product with softmax's derivative."""
+    if not _peaked(xp, p):
+        return (v - xp.sum(v * p, axis=axis, keepdims=True)) * p
+    v = v - xp.sum(v * p, axis=axis, keepdims=True)  # with mean 0 but for rounding: so once more
+    return (v - xp.sum(v * p, axis=axis, keepdims=True)) * p
+
+
+@op(direct=True, complex="holomorphic")
+def balanced(xp, v, p, *, axis):
+    """v, whose sum is 0 but for rounding, exactly so: less p 1^T v, as in log softmax's derivative."""
+    return v - p * xp.sum(v, axis=axis, keepdims=True) if _peaked(xp, p) else v
+
+
+@op(direct=True, complex="holomorphic")
+def centred(xp, v, p, *, axis):
+    """v, whose mean by the shares p is 0 but for rounding, exactly so: less 1 p^T v."""
+    return v - xp.sum(v * p, axis=axis, keepdims=True) if _peaked(xp, p) else v
+
+
+of_softmax.vjp(
+    v=lambda xp, g, p, axis: of_softmax(g, p, axis=axis),
+    p=lambda xp, g, v, p, axis: g * (v - xp.sum(v * p, axis=axis, keepdims=True))
+    - v * xp.sum(g * p, axis=axis, keepdims=True),
+)
+balanced.vjp(
+    v=lambda xp, g, p, axis: g - xp.sum(g * p, axis=axis, keepdims=True),
+    p=lambda xp, g, v, axis: -g * xp.sum(v, axis=axis, keepdims=True),
+)
+centred.vjp(
+    v=lambda xp, g, p, axis: g - p * xp.sum(g, axis=axis, keepdims=True),
+    p=lambda xp, g, v, axis: -v * xp.sum(g, axis=axis, keepdims=True),
+)
+
+
+@op(direct=True, complex="holomorphic")
+def shares(xp, x, total, *, axis):
+    """e**x / sum e**x over ``axis``, with the logarithm ``total`` of that sum; 0 where it is -inf."""
+    return xp.exp(x - xp.where(real_part(xp, total) == -_INF, xp.zero(total), total))
+
+
+shares.vjp(x=lambda xp, g, out, axis: of_softmax(g, out, axis=axis), total=lambda xp, g, total: xp.zeros_like(total))
 
 
 def _logsumexp_slope(xp, g, x, out, axis, keepdims):
-    return keepdim(xp, g, x.shape, axis, keepdims) * _shares(xp, x, out, axis, keepdims)
+    g, out = keepdim(xp, g, x.shape, axis, keepdims), keepdim(xp, out, x.shape, axis, keepdims)
+    return g * shares(x, out, axis=axis)
 
 
 def _logsumexp_tangent(xp, t, x, out, axis, keepdims):
-    return xp.sum(t * _shares(xp, x, out, axis, keepdims), axis=axis, keepdims=keepdims)
+    return xp.sum(t * shares(x, keepdim(xp, out, x.shape, axis, keepdims), axis=axis), axis=axis, keepdims=keepdims)
 
 
 logsumexp.vjp(x=_logsumexp_slope)
 logsumexp.jvp(x=_logsumexp_tangent)
 
 
-@builtin(
-    complex="general",
-    kind="reduction",
-    node="LinalgVectorNormBackward0",
-    samples=[
-        Sample(A(3, 4, avoid=[0.0], distinct=True), ord=p, axis=axis, keepdims=False)
-        for p in (2, 1, 3, _INF)
-        for axis in (None, (1,))
-    ]
-    + [Sample(A(2, 3, avoid=[0.0]), ord=0.5, axis=(0,), keepdims=True)]
-    + [Sample(A(2, 3, avoid=[0.0], complex=True), ord=p, axis=(1,), keepdims=False) for p in (1, 2, 3)],
-)
+@builtin(complex="general", kind="reduction", node="LinalgVectorNormBackward0",
+         samples=[Sample(A(3, 4, avoid=[0.0], distinct=True), ord=p, axis=axis, keepdims=False) for p in (2, 1, 3, _INF)
+         for axis in (None, (1,))] + [Sample(A(2, 3, avoid=[0.0]), ord=0.5, axis=(0,), keepdims=True)]
+         + [Sample(A(2, 3, avoid=[0.0], complex=True), ord=p, axis=(1,), keepdims=False)
+         for p in (1, 2, 3)])  # fmt: skip
 def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
     """p-norm over ``axis``: (sum |x|**p)**(1/p); p = inf the largest, -inf the smallest |x|, 0 the count of nonzeros.
 

@@ -73,16 +73,11 @@ def cumulative_sum(xp, x, *, axis):
     return scan(xp, lambda p, q: [p[0] + q[0]], [x], axis)[0]
 
 
-cumulative_sum.vjp(
-    x=lambda xp, g, axis: _reversed(cumulative_sum(_reversed(g, axis), axis=axis), axis),
-)
+cumulative_sum.vjp(x=lambda xp, g, axis: _reversed(cumulative_sum(_reversed(g, axis), axis=axis), axis))
 
 
-@builtin(
-    complex="holomorphic",
-    node="LinearRecurrenceBackward0",
-    samples=[Sample(A(3, 4), A(3, 4), axis=1), Sample(A(5, 2), A(5, 2), axis=0), Sample(A(1), A(1), axis=0)],
-)
+@builtin(complex="holomorphic", node="LinearRecurrenceBackward0", samples=[Sample(A(3, 4), A(3, 4), axis=1),
+         Sample(A(5, 2), A(5, 2), axis=0), Sample(A(1), A(1), axis=0)])  # fmt: skip
 def linear_recurrence(xp, a, x, *, axis):
     """y_k = a_k y_(k-1) + x_k along ``axis``, from y_(-1) = 0."""
     n = x.shape[axis]

@@ -11,26 +11,17 @@ from gradwright.ops.index import unindex
 _INDEX = A(values=[[0, 1], [2, 2], [1, 3]])
 
 
-@builtin(
-    complex="general",
-    node="GatherBackward0",
-    multilinear=True,
-    samples=[
-        Sample(A(3, 4), A(values=[[0, 1, 3, 0], [2, 2, 0, 1], [1, 1, 1, 1]]), axis=1),
-        Sample(A(3, 2), A(values=[[0, 2], [1, 0]]), axis=0),
-        Sample(A(3, 4), A(values=[[0, 2, 2]]), axis=1),
-    ],
-)
+@builtin(complex="general", node="GatherBackward0", multilinear=True,
+         samples=[Sample(A(3, 4), A(values=[[0, 1, 3, 0], [2, 2, 0, 1], [1, 1, 1, 1]]), axis=1),
+         Sample(A(3, 2), A(values=[[0, 2], [1, 0]]), axis=0),
+         Sample(A(3, 4), A(values=[[0, 2, 2]]), axis=1)])  # fmt: skip
 def take_along_axis(xp, x, indices, *, axis):
     """y[i, j] = x[i, indices[i, j]] along ``axis``; ``indices`` may be shorter than x along the others."""
     return xp.take_along_axis(x, indices, axis=axis)
 
 
-@builtin(
-    complex="general",
-    node="ScatterAddBackward0",
-    samples=[Sample(A(3, 4), _INDEX, A(3, 2), axis=1), Sample(A(3, 4), A(values=[[1, 1]]), A(1, 2), axis=0)],
-)
+@builtin(complex="general", node="ScatterAddBackward0", samples=[Sample(A(3, 4), _INDEX, A(3, 2), axis=1),
+         Sample(A(3, 4), A(values=[[1, 1]]), A(1, 2), axis=0)])  # fmt: skip
 def scatter_add(xp, x, indices, src, *, axis):
     """x with ``src`` added at ``indices`` along ``axis``; repeated indices add up."""
     return xp.scatter_add(x, indices, src, axis=axis)
@@ -39,10 +30,7 @@ def scatter_add(xp, x, indices, src, *, axis):
 take_along_axis.vjp(
     x=lambda xp, g, x_shape, indices, axis: scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
 )
-scatter_add.vjp(
-    x=lambda xp, g: g,
-    src=lambda xp, g, indices, axis: take_along_axis(g, indices, axis=axis),
-)
+scatter_add.vjp(x=lambda xp, g: g, src=lambda xp, g, indices, axis: take_along_axis(g, indices, axis=axis))
 
 
 @builtin(complex="general", node="ScatterBackward0",
@@ -58,9 +46,8 @@ scatter.vjp(
 )
 
 
-@builtin(
-    node="ScatterReduceBackward0", samples=[Sample(A(3, 4, distinct=True), _INDEX, A(3, 2, distinct=True), axis=1)]
-)
+@builtin(node="ScatterReduceBackward0",
+         samples=[Sample(A(3, 4, distinct=True), _INDEX, A(3, 2, distinct=True), axis=1)])  # fmt: skip
 def scatter_max(xp, x, indices, src, *, axis):
     """The largest of x and what of ``src`` goes to its place; tied entries share the cotangent equally."""
     return xp.scatter_max(x, indices, src, axis=axis)

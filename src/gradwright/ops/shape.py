@@ -33,11 +33,8 @@ permute_dims.vjp(x=lambda xp, g, axes: xp.permute_dims(g, _inverse(axes)))
 permute_dims.unview = lambda xp, x, value, axes: xp.permute_dims(value, _inverse(axes))
 
 
-@builtin(
-    kind="view",
-    node="ExpandBackward0",
-    samples=[Sample(A(3, 1), shape=(2, 3, 4)), Sample(A(), shape=(2,)), Sample(A(2, 2), shape=(2, 2))],
-)
+@builtin(kind="view", node="ExpandBackward0", samples=[Sample(A(3, 1), shape=(2, 3, 4)), Sample(A(), shape=(2,)),
+         Sample(A(2, 2), shape=(2, 2))])  # fmt: skip
 def broadcast_to(xp, x, *, shape):
     """A view stretched to a larger shape: axes of length 1 are repeated, new ones come in front."""
     return xp.broadcast_to(x, shape)
@@ -84,12 +81,8 @@ for _folded in (reshape, expand_dims, squeeze):
     _folded.unview = lambda xp, x, value, **static: xp.reshape(value, x.shape)
 
 
-@builtin(
-    kind="linear",
-    node="CatBackward0",
-    moves=True,
-    samples=[Sample(A(2, 3), A(1, 3), axis=0, ends=(2, 3)), Sample(A(2, 1), A(2, 2), A(2, 3), axis=-1, ends=(1, 3, 6))],
-)
+@builtin(kind="linear", node="CatBackward0", moves=True, samples=[Sample(A(2, 3), A(1, 3), axis=0, ends=(2, 3)),
+         Sample(A(2, 1), A(2, 2), A(2, 3), axis=-1, ends=(1, 3, 6))])  # fmt: skip
 def concat(xp, *xs, axis, ends):
     """Arrays joined end to end along ``axis``; ``ends`` says where each of them ends, for the way back."""
     return xp.concat(xs, axis=axis)
@@ -191,12 +184,9 @@ def _repeat_slope(xp, g, x_shape, repeats, axis):
 repeat.vjp(x=_repeat_slope)
 
 
-@builtin(
-    kind="general",
-    complex="general",
-    node="ConstantPadNdBackward0",
-    samples=[Sample(A(2, 3), pad=((1, 0), (2, 1)), value=0.5), Sample(A(3, 4), pad=((-1, 1), (1, -2)), value=0)],
-)
+@builtin(kind="general", complex="general", node="ConstantPadNdBackward0",
+         samples=[Sample(A(2, 3), pad=((1, 0), (2, 1)), value=0.5),
+         Sample(A(3, 4), pad=((-1, 1), (1, -2)), value=0)])  # fmt: skip
 def constant_pad_nd(xp, x, *, pad, value):
     """``x`` with ``value`` put before and after it along each axis, ``pad`` wide; negative widths cut."""
     x = x[tuple(slice(max(-a, 0), n + min(b, 0)) for (a, b), n in zip(pad, x.shape, strict=True))]
@@ -260,9 +250,8 @@ alias.vjp(x=lambda xp, g: g)
 alias.unview = lambda xp, x, value: value
 
 
-@builtin(
-    kind="linear", node="ToCopyBackward0", moves=True, samples=[Sample(A(2, 3), dtype="float64", source="float64")]
-)
+@builtin(kind="linear", node="ToCopyBackward0", moves=True,
+         samples=[Sample(A(2, 3), dtype="float64", source="float64")])  # fmt: skip
 def astype(xp, x, *, dtype, source):
     """``x`` converted from dtype ``source`` to ``dtype``, both by name; the cotangent is converted back.
 

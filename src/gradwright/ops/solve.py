@@ -26,11 +26,8 @@ def inv(xp, x, *, check=True):
 inv.vjp(x=lambda xp, g, out: -xp.matmul(xp.matmul(transposed(xp, out), g), transposed(xp, out)))
 
 
-@builtin(
-    complex="holomorphic",
-    node="LinalgSolveExBackward0",
-    samples=[Sample(_SQUARE, A(3, 2)), Sample(_SQUARE, A(2, 3, 1)), Sample(A(2, 2, 2, distinct=True), A(2, 3))],
-)
+@builtin(complex="holomorphic", node="LinalgSolveExBackward0", samples=[Sample(_SQUARE, A(3, 2)),
+         Sample(_SQUARE, A(2, 3, 1)), Sample(A(2, 2, 2, distinct=True), A(2, 3))])  # fmt: skip
 def solve(xp, x, y, *, check=True):
     """The solution z = x^-1 y of x z = y, matrices that broadcast: dy = x^-T g, dx = -dy z^T.
 
@@ -50,15 +47,10 @@ def _divisor_slope(xp, g, x, out):
 solve.vjp(x=_divisor_slope, y=_dividend_slope)
 
 
-@builtin(
-    complex="holomorphic",
-    node="LinalgSolveTriangularBackward0",
-    samples=[
-        Sample(_SQUARE, A(3, 2), upper=True, unitriangular=False),
-        Sample(_SQUARE, A(2, 3, 2), upper=False, unitriangular=False),
-        Sample(A(2, 2, 2), A(2, 3), upper=True, unitriangular=True),
-    ],
-)
+@builtin(complex="holomorphic", node="LinalgSolveTriangularBackward0",
+         samples=[Sample(_SQUARE, A(3, 2), upper=True, unitriangular=False),
+         Sample(_SQUARE, A(2, 3, 2), upper=False, unitriangular=False),
+         Sample(A(2, 2, 2), A(2, 3), upper=True, unitriangular=True)])  # fmt: skip
 def solve_triangular(xp, x, y, *, upper, unitriangular=False):
     """The solution z = t^-1 y where t is a triangle of x, its diagonal taken as ones if ``unitriangular``.
 

@@ -25,9 +25,9 @@ class _Space:
     def ones_like(self, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
         return self._like("ones_like", x, shape, dtype)
 
-    def may_hold(self, condition: Any) -> bool:
+    def may_hold(self, condition: Any, *, often: bool = False) -> bool:
         """Whether a condition may hold anywhere, in any example."""
-        return bool(backends.namespace(below(condition)).may_hold(below(condition)))
+        return bool(backends.namespace(below(condition)).may_hold(below(condition), often=often))
 
     def zero(self, x: Any) -> Any:
         return self.zeros_like(x, shape=())

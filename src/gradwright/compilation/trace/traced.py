@@ -387,6 +387,9 @@ class _Space:
             made = _of_dtypes(found)
         elif name == "may_hold" and self._by is not NUMPY:
             made = found  # it does not look
+        elif name == "may_hold":
+            look = _named(self._by, name)
+            made = lambda condition, often=False: often or look(condition)
         elif found is np.power:
             made = _named(self._by, "power")  # the name that passes know
         elif callable(found) and not isinstance(found, type) and not hasattr(found, "dtype"):

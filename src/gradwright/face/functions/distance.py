@@ -31,7 +31,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """p-norm distances between each row of ``x1`` (..., P, M) and each of ``x2`` (..., R, M), of size (..., P, R).
 
-    Euclidean ones of more than 25 rows come from a matrix product, unless ``compute_mode`` says otherwise.
+    Euclidean ones of more than 25 rows come from a matrix product, unless ``compute_mode`` says otherwise. The slope of
+    a distance of 0 is taken as 0 and its second derivative is NaN, that of its square, too.
     """
     a, b = tensor_arg("cdist", x1, "x1"), tensor_arg("cdist", x2, "x2", 2)
     for name, x in (("X1", a), ("X2", b)):

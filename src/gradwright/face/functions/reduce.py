@@ -212,7 +212,11 @@ def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
 
 def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False,
          dtype: DType = None) -> Tensor:  # fmt: skip
-    """Vector p-norm over ``dim``; "fro" is the 2-norm, "nuc" the sum of a matrix's singular values."""
+    """Vector p-norm over ``dim``; "fro" is the 2-norm, "nuc" the sum of a matrix's singular values.
+
+    At 0 the slope of a 2-norm is taken as 0 and its second derivative is NaN, that of ``norm(x)**2`` too: write
+    ``(x * x).sum()``.
+    """
     x = _real("norm", input, dtype)
     if p == "nuc":
         shape, axes = x.array.shape, dims("norm", dim, x.array.ndim) or tuple(range(x.array.ndim))

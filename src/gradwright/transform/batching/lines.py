@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwright.engine.apply import apply
 from gradwright.ops.declare import table
+from gradwright.ops.reduce import balanced, centred, of_softmax, shares
 from gradwright.transform.batching.rules import Call, along, one_by_one, refused, rule
 
 rule(
@@ -16,7 +17,7 @@ rule(
     "fft_c2c", "fft_h2r", "fft_r2c", "fft_r2h",
     "argsort", "argtop", "argselect", "argmedian", "argmode", "argrunning",
     "take_along_axis", "scatter_add", "scatter", "scatter_max", "scatter_prod", "pick",
-    "vector_norm",
+    "vector_norm", balanced, centred, of_softmax, shares,
 )(along)  # fmt: skip
 
 

@@ -27,15 +27,13 @@ ALLOWED = 3
 NAN, INFINITE, FINITE, SMALL = 100.0, 99.0, 98.0, 97.0
 """In place of a number of bits: NaN, or finite, or infinite, where the derivative is not, or not small where it is."""
 
-_OF_RESULT = "made of the result y, as PyTorch's: 1 - y**2 is right to a rounding of 1, so that it is 0 far out"
+_OF_RESULT = "made of the result y, as PyTorch's: {} is right to a rounding of 1, so that it is 0 {}"
 LOSSES = {
-    "sigmoid": "made of the result y, as PyTorch's: 1 - y is right to a rounding of 1, so that it is 0 beyond 37",
-    "tanh": _OF_RESULT,
-    "expm1": "made of the result y, as PyTorch's: y + 1 is right to a rounding of 1, so that it is 0 below -37",
-    **dict.fromkeys(("log_sigmoid", "softplus", "silu", "logaddexp", "binary_cross_entropy_with_logits"),
-                    "the second derivative is that of sigmoid"),
+    "sigmoid": _OF_RESULT.format("1 - y", "beyond 37 (in float32, 17)"),
+    "tanh": _OF_RESULT.format("1 - y**2", "beyond 19 (in float32, 9)"),
+    "expm1": _OF_RESULT.format("y + 1", "below -37 (in float32, -17)"),
     "mish": "parts that nearly cancel where they change sign, and far out, where they are below a rounding of 1",
-    "gelu_tanh": f"{_OF_RESULT}, here tanh",
+    "gelu_tanh": "1 - t**2 of a tanh t is right to a rounding of 1, so that it is 0 far out",
     "remainder": "jumps: x/y rounds over a whole number", "fmod": "jumps: x/y rounds over a whole number",
     "atan": "the second derivative, where the square of the first is below the range",
     "pow": "the power's own rounding, of log x times y",
@@ -134,4 +132,13 @@ First and second derivatives of the elementwise operations lose at most {ALLOWED
 all of the dtype's range, beyond those that the rounding of their input takes, except:
 
 {rows}
+
+What is made of the result could be made of the input, kept beside it; but that holds as much memory again, and programs
+that write the input in place, which run here and on PyTorch, would be refused. Where the input is kept anyway, as by
+`logsigmoid`, `softplus`, `silu` and the losses, no digit is lost; nor is one by `softmax`, `log_softmax`, `logsumexp`
+and `cross_entropy` where a probability rounds to 1: the others are summed without it.
+
+Second derivatives of the square of a length of 0 are not those of the square: of `abs(x)**2` 0, of `norm(x)**2` and
+`exp(-cdist(x, y)**2)` NaN (they are 2, 2 and -2). The length's own slope jumps there, is taken as 0, and the square's
+multiplies it: no rule of one operation sees both. Write `x * x`, `(x * x).sum()` or `(z * z.conj()).real` instead.
 """

@@ -136,7 +136,7 @@ class _Space(Extended):
         self.may_hold = self._may_hold
 
     @staticmethod
-    def _may_hold(condition: Any) -> bool:
+    def _may_hold(condition: Any, *, often: bool = False) -> bool:
         return isinstance(condition, Truths) or bool(np.any(condition))
 
 

@@ -44,7 +44,8 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
     """(sum |x|**ord)**(1/ord) over ``dim``, or all; inf the largest, -inf the smallest, 0 the count of nonzeros.
 
     Shapes: x of any, the result without ``dim`` (of size 1 there if ``keepdim``), real. ``dtype`` converts x first. The
-    slope at 0 is 0 for ord 2, a subgradient; of equal largest (smallest) entries each gets an equal share.
+    slope at 0 is 0 for ord 2, a subgradient, the second derivative NaN, that of the square, too; of equal largest
+    (smallest) entries each gets an equal share.
 
     Raises:
         RuntimeError: x is of integers or booleans; the dtype is narrower or real where x is complex; a negative ``ord``
