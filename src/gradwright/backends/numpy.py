@@ -310,7 +310,7 @@ def write_view(base: Any, value: Any, *, steps: Any) -> Any:
 
 def may_hold(condition: Any, *, often: bool = False) -> bool:
     """Whether a condition holds anywhere."""
-    return np.count_nonzero(condition) > 0  # a tenth of the time of `any`, which is written in Python
+    return bool(np.count_nonzero(condition))  # a tenth of the time of `any`, which is written in Python
 
 
 def tril(x: Any, *, k: int = 0) -> Any:
