@@ -75,7 +75,7 @@ def views_and_writes(x, w):
     return buffer * h.exp_().sqrt()
 
 
-def lent(x, w):
+def exported(x, w):
     buffer = gradwright.ones(SIZE, dtype=gradwright.float64)
     array = buffer.numpy()
     array[0] = 3.0
@@ -117,7 +117,7 @@ PROGRAMS = {
     "Function of two outputs": lambda x, w: Two.apply(x, w)[1] * 2,
     "hooks": hooks,
     "views and writes": views_and_writes,
-    "lent memory": lent,
+    "exported memory": exported,
     "saved tensors packed": packed,
     "mutation of saved tensors allowed": mutation_allowed,
     "exceptions": failing,

@@ -61,9 +61,9 @@ def _ahead(x: Any, axes: Any) -> Any:
     """
     if math.prod([x.shape[i] for i in axes]) < _LONG:
         return x
-    far = sorted((-abs(x.strides[i]), i % x.ndim) for i in axes if x.shape[i] > 1 and abs(x.strides[i]) > x.itemsize)
-    if math.prod([x.shape[i] for _, i in far]) >= _LONG:
-        for _, i in far:
+    outer = sorted((-abs(x.strides[i]), i % x.ndim) for i in axes if x.shape[i] > 1 and abs(x.strides[i]) > x.itemsize)
+    if math.prod([x.shape[i] for _, i in outer]) >= _LONG:
+        for _, i in outer:
             x = _add(_shortened(x, i), i, None, None, True)
     return x
 
@@ -72,10 +72,10 @@ def _shortened(x: Any, i: int) -> Any:
     """``x`` with axis ``i`` made short by sums of entries far apart, so that NumPy's inner loop is long."""
     cut, before, after = (slice(None),) * i, x.shape[:i], x.shape[i + 1 :]
     while (length := x.shape[i]) >= _LONG:
-        near, far = (64, 64) if length >= 4096 else (32, length // 32)
-        n = length // (near * far) * (near * far)
-        blocks = _add(x[(*cut, slice(n))].reshape(*before, -1, near, far, *after), i + 1)
-        blocks = blocks.reshape(*before, n // near, *after)
+        inner, outer = (64, 64) if length >= 4096 else (32, length // 32)
+        n = length // (inner * outer) * (inner * outer)
+        blocks = _add(x[(*cut, slice(n))].reshape(*before, -1, inner, outer, *after), i + 1)
+        blocks = blocks.reshape(*before, n // inner, *after)
         x = blocks if n == length else np.concatenate([blocks, x[(*cut, slice(n, None))]], i)
     return x
 
