@@ -163,3 +163,15 @@ def test_allow_mutation_holds_on_to_nothing(no_gc):
             out.backward()
         del a, b, out
         assert [ref() for ref in held] == [None] * 6
+
+
+def test_allow_mutation_forgets_what_graphs_that_are_gone_had_saved(no_gc):
+    x = gradwright.ones(2, requires_grad=True)
+    with gradwright.autograd.graph.allow_mutation_on_saved_tensors() as watch:
+        kept = (x * x).sum()
+        before = {key: len(many) for key, many in watch._saved.items()}
+        for _ in range(3):
+            (x * x).sum()
+        assert {key: len(many) for key, many in watch._saved.items()} == before
+        del kept
+        assert not watch._saved
