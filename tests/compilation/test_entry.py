@@ -341,3 +341,43 @@ def test_a_version_that_is_read_is_looked_at():
         if k > 4:
             w.add_(1)
         assert step(gw.ones(1)).tolist() == [float(w._version)]
+
+
+# -- what Python asks of a tensor beside its values --
+
+
+QUESTIONS = {
+    "_base": lambda x: x * (1 if x._base is None else 2),
+    "_is_view": lambda x: x * (1 if x._is_view() else 2),
+    "of its base": lambda x: x if x._base is None else x + x._base.sum(),
+    "_version": lambda x: x * (1 + x._version),
+    "is_contiguous": lambda x: x * (1 if x.is_contiguous() else 2),
+    "stride": lambda x: x * x.stride(0),
+    "stride of a copy": lambda x: x * x.clone().stride(0),
+    "contiguous": lambda x: x * (1 if x.contiguous() is x else 2),
+    "view": lambda x: x * (1 if x.reshape(16)._base is None else 2),
+    "storage_offset": lambda x: x * (1 + x.storage_offset()),
+    "data_ptr": lambda x: x * (1 if x.data_ptr() == ASKED[0].data_ptr() else 2),
+    "storage": lambda x: x * x.untyped_storage().nbytes(),
+    "requires_grad": lambda x: x * (1 if x.requires_grad else 2),
+    "is_leaf": lambda x: x * (1 if x.is_leaf else 2),
+    "grad": lambda x: x * (1 if x.grad is None else 2),
+    "element_size": lambda x: x * x.element_size(),
+}
+_whole, _written = gw.ones(8, 8), gw.ones(4, 4)
+_written.add_(0)
+ASKED = [gw.ones(4, 4), gw.ones(4, 4).T, _whole[:4, :4], _whole[4:, 4:], gw.zeros(8, 4)[:4], _written,
+         gw.ones(4, 4, requires_grad=True), gw.ones(4, 4, dtype=gw.float64)]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+@pytest.mark.parametrize(("question", "held"), [*((q, False) for q in QUESTIONS), ("_base", True), ("stride", True)])
+def test_what_a_step_asks_of_a_tensor_is_guarded(question, held):
+    f, box = QUESTIONS[question], [None]
+    step = gw.compile((lambda x: f(box[0])) if held else f, backend="plan", check="never")
+    step.programs.limit = 20
+    for _ in range(2):
+        for x in ASKED:
+            box[0] = x
+            for _ in range(2):
+                assert step(x).tolist() == f(x).tolist()

@@ -1,9 +1,12 @@
 """One program for all sizes of a first dimension."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import gradwright as gw
+from gradwright.compilation.compiled import CompileWarning
 
 
 def trained(wrap, sizes):
@@ -80,3 +83,29 @@ def test_tensors_of_no_dimension_among_the_sizes():
     shapes = [(2,), (2,), (3,), (4,), (5,), (6,), (7,), (), (8,), (9,), (), (10,)]
     with pytest.warns(UserWarning, match="has no dimension in one of them"):
         assert all(gw.equal(f(gw.ones(shape)), gw.full(shape, 2.0)) for shape in shapes)
+
+
+class Rates:
+    small = large = 0.5
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("f", [
+    lambda x: x * Rates.small if len(x) < 3 else x * Rates.large,
+    lambda x: x * 1.0 + (Rates.small if len(x) % 2 else Rates.large),
+    lambda x: x * Rates.large * (1.0 if len(x) < 24 else Rates.small + 0.5),
+])  # fmt: skip
+def test_each_size_is_guarded_by_what_is_read_at_that_size(monkeypatch, f, dynamic):
+    """Of one program for all sizes, too: where this one branches on the size, others have not read the same."""
+    step = gw.compile(f, backend="plan", dynamic=dynamic)
+    sizes = [3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileWarning)
+        for n in sizes:
+            assert [step(gw.ones(n)).tolist() for _ in range(2)] == [f(gw.ones(n)).tolist()] * 2
+        for n in [1, 2, 4, 6, 25, 26, *sizes]:
+            for small, large in [(0.5, 0.5), (1.5, 0.5), (0.25, 0.5), (0.5, 0.75), (0.5, 0.5)]:
+                monkeypatch.setattr(Rates, "small", small)
+                monkeypatch.setattr(Rates, "large", large)
+                assert [step(gw.ones(n)).tolist() for _ in range(2)] == [f(gw.ones(n)).tolist()] * 2
+    assert not step.programs.reason

@@ -104,7 +104,7 @@ class Shaken(Interpreted):
         if node.op not in _SUMS:
             return found + self._noise(found)
         sizes = [abs(a) if is_array(a) and a.dtype.kind in "fc" else a for a in args]
-        return found + self._noise(compute(node, tuple(sizes), kwargs), found.dtype)
+        return found + self._noise(compute(node, tuple(sizes), kwargs) * _spread(args, found), found.dtype)
 
     def _noise(self, size: Any, dtype: Any = None) -> Any:
         dtype = np.dtype(dtype or size.dtype)
@@ -113,6 +113,14 @@ class Shaken(Interpreted):
         xp = library(size).xp
         size = xp.where(xp.isfinite(size), size, xp.zeros_like(size))  # what is infinite stays
         return (size * (self.rng.choice([-1, 1], np.shape(size)) * np.finfo(dtype).eps)).astype(dtype)
+
+
+def _spread(args: Sequence[Any], found: Any) -> float:
+    """How often as large as of one term the rounding of a sum is: the root of how many there are, one after another."""
+    given = [float(np.size(a)) for a in args if is_array(a)][:2]
+    if len(given) == 2:  # (m, k) by (k, n): k
+        return float(max(1.0, given[0] * given[1] / max(np.size(found), 1)) ** 0.25)
+    return float(max(1.0, sum(given) / max(np.size(found), 1)) ** 0.5)
 
 
 _SUMS = frozenset({"sum", "mean", "matmul", "cumulative_sum", "vecdot", "tensordot", "einsum"})

@@ -270,6 +270,7 @@ class Programs:
             except sizes.SizesDiffer:
                 return
             known.append(self._entry(found, leaves, key[-1], entries[0].guards))
+            known[0].borrows = not known[0].checked
             if len(self.sized) > _SIZES:
                 del self.sized[next(iter(self.sized))]
         yield known[0]
@@ -384,8 +385,6 @@ class Programs:
         entry.place = len(self.traced)
         if not (self.strict or once or self.check == "always" or found.shared) and found.program.library is NUMPY:
             entry.race = Race()
-        for history in found.histories:
-            history.unchanged = entry.unchanged
         return entry
 
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
@@ -403,8 +402,12 @@ class Programs:
                  for out, at in zip(outputs, program.writes, strict=True)]  # fmt: skip
         holders = [s.holder(leaves) if s.look is not None else None for s in entry.record.sources]
         again()
-        run = partial(self.function, *args, **kwargs)
-        result = run() if entry.race is None else entry.race.timed(run, entry.race.eager)
+        borrowed = entry.borrows
+        if borrowed:
+            result = self._observed(entry, leaves, args, kwargs)
+        else:
+            run = partial(self.function, *args, **kwargs)
+            result = run() if entry.race is None else entry.race.timed(run, entry.race.eager)
         if not entry.unchanged():  # it has made something anew, as optimisers do after loading
             for entries in self.entries.values():
                 entries[:] = [other for other in entries if other is not entry]
@@ -423,11 +426,32 @@ class Programs:
                 entry.record.is_read_otherwise(arrays, before, versions, leaves)):  # fmt: skip
             entry.touched += 1
             return result
+        if gap is not None and borrowed:
+            self._parts(str(gap))
+            return result
         if gap is not None:
             self.disbelieve(gap, str(first or ""), "" if first else self._changed(program, args, kwargs))
         entry.checked, entry.calls = True, max(1, entry.calls * 4)
         entry.until = comparison.next_look(entry.calls)
         return result
+
+    def _observed(self, entry: Entry, leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        """The result of an eager run, in which it is noted what Python reads where the arguments have this size."""
+        entry.borrows = False
+        seen = observed(self.function, args, kwargs)
+        settings = {(id(s.setting.container), s.setting.key) for s in entry.record.sources if s.setting is not None}
+        if seen.refusals:
+            self._parts(_first(seen.refusals))
+        else:
+            guards = [g for g in seen.guards if not g.in_passing or (id(g.container), g.key) not in settings]
+            entry.guard(guards, leaves)
+        return seen.result
+
+    def _parts(self, why: str) -> None:
+        """Sizes have programs of their own from now on."""
+        self.dynamic, self.apart = False, f" (there is no one program for all sizes: {why})"
+        self.templates.clear()
+        self.sized.clear()
 
     def _changed(self, program: Program, args: Any, kwargs: Any) -> str:
         """Which node of a program is another one in a run now, that is traced and leaves nothing."""

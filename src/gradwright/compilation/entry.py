@@ -153,6 +153,7 @@ class Entry:
         checked: whether a run of it has been compared with an eager one.
         calls: how many calls there were when that was done last.
         until: in how many calls it is done again.
+        borrows: whether its guards are those of another size, until it has been compared.
         touched: how often that said nothing, as another thread has written what it reads.
         last: the arrays of inputs that the last call was given, or has left.
         number: larger than that of every entry made before.
@@ -162,14 +163,22 @@ class Entry:
 
     def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = (),
                  checked: bool = False) -> None:  # fmt: skip
-        self.record, self.runner, self.guards = record, runner, guards
+        self.record, self.runner = record, runner
+        self.checked, self.place, self.touched = checked, 0, 0
+        self.calls = self.until = 0
+        self.borrows = False
+        self.race: Race | None = None
+        self.guard(guards, leaves)
+
+    def guard(self, guards: Sequence[Guard], leaves: Sequence[Any]) -> None:
+        """Look at these from now on; ``leaves`` are those of the arguments of a call that it stands for."""
+        record, self.guards = self.record, guards
         held = [s.tensor for s in record.sources if s.look is not None and not s.is_given]
         self.changed = compiled_guards(guards, held)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
-        self.checked, self.place, self.touched = checked, 0, 0
-        self.calls = self.until = 0
-        self.race: Race | None = None
-        text = _Text(record, leaves, guards, runner)
+        for history in record.histories:
+            history.unchanged = self.unchanged
+        text = _Text(record, leaves, guards, self.runner)
         self._fixed = text.fixed
         lines = text.gather() + text.commit()
         self.text = "\n".join(lines)
@@ -288,6 +297,9 @@ class _Text:
             ids = self.name(frozenset(others))
             lines += [f"if id(leaves[{k}]) in {ids}: return None" for k in own]
         lines += [f"if leaves[{k}] is not {self._given(of)}._grad: return None" for k, of in self.record.owned]
+        for leaf, question, answer in self.record.answers:
+            asked = f"{self.name(question)}({self._given(leaf)})"
+            lines.append(f"if {asked} {'!=' if type(answer) is int else 'is not'} {self.name(answer)}: return None")
         return lines
 
     def gather(self) -> list[str]:

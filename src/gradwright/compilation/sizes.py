@@ -70,7 +70,7 @@ class Template:
         records = self.records
         for name in ("grads", "versions", "looks", "draws"):
             self._alike([[part[0] if isinstance(part, tuple) else part for part in getattr(r, name)] for r in records])
-        for name in ("outputs", "made", "result", "spec"):
+        for name in ("outputs", "made", "result", "spec", "answers"):
             self._alike([getattr(r, name) for r in records])
         self._alike([[(s.leaf, s.how, s.steps, s.version) for s in r.shown] for r in records])
         out = copy.copy(records[0])

@@ -22,6 +22,11 @@ from gradwright.base.cpython.references import alone, count
 from gradwright.engine.source_line import Place, here, warn
 
 
+def version(t: Any) -> int:
+    """How often the memory of a tensor has been written."""
+    return int(t._counter[0])
+
+
 def bump(counter: list[Any], depth: int = 2) -> None:
     """Count a write, and note the line of the user's program that made it, at least ``depth`` frames up."""
     counter[0] += 1

@@ -58,6 +58,9 @@ class Watch:
     def parted(self, t: Any, how: str) -> None:
         """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
 
+    def asked(self, t: Any, question: Callable[[Any], Any]) -> None:
+        """The user asks of a tensor what ``question(t)`` says: whether it is a view, how often it has been written."""
+
     def exchanged(self, t: Any) -> None:
         """A tensor is about to show other memory, as by ``t.data = y``."""
 
@@ -111,7 +114,7 @@ def _telling(event: str, order: Callable[[Any], Any] = iter) -> Callable[..., No
 
 recorded = _telling("recorded", reversed)  # the newest first
 writing, exchanged, leaving = map(_telling, ("writing", "exchanged", "leaving"))
-parted, used = map(_telling, ("parted", "used"))
+parted, used, asked = map(_telling, ("parted", "used", "asked"))
 
 
 def applying(cls: Any, args: Sequence[Any]) -> Any:

@@ -22,7 +22,7 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import set_grad_enabled
 from gradwright.engine.memory import layout, overlaps, whole
 from gradwright.engine.node import AccumulateGrad
-from gradwright.engine.version import Untracked
+from gradwright.engine.version import Untracked, version
 from gradwright.engine.view import alias_of, is_severed, refresh
 from gradwright.transform.arguments import flatten
 
@@ -129,6 +129,7 @@ class Record:
         result: the leaves of what is returned: pairs of a kind and a value: "made", "argument", "tensor", "grad" and
             "shown" are tensors; "number" is that of an output, or lists of them, and how it is asked for.
         spec: their tree.
+        answers: for tensors, as in ``result``, a question of Python's, a function of it, and the answer.
         shared: whether any of its arrays lies in several processes, all of which have to run it then.
     """
 
@@ -145,6 +146,7 @@ class Record:
     result: list[Any]
     spec: Any
     looks: list[Any]
+    answers: list[Any]
     draws: list[Any]
     shared: bool
 
@@ -257,6 +259,10 @@ class _Recorder:
         out.outputs = [k for _, k in self.made.values()]
         self._history(out, kept, inputs)
         out.looks = list(self.looks.values())
+        out.answers = [(self._leaf(t), question, answer) for (_, question), (t, answer) in trace.answers.items()
+                       if question is not version or id(t) in self.arguments]  # fmt: skip
+        if any(leaf[0] == "grad" for leaf, _, _ in out.answers):
+            raise Untraceable("it asks of a .grad whether it is a view")
         out.draws = list(trace.sources)
         out.program = trace.notes.program(inputs, self.outputs, self.writes)
         out.shared = self._on_one_device(out.program)

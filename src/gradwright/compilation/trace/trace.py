@@ -52,7 +52,7 @@ from gradwright.engine.memory import (
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
-from gradwright.engine.version import ExportedVersion
+from gradwright.engine.version import ExportedVersion, version
 from gradwright.engine.watch import Watch
 
 
@@ -160,6 +160,7 @@ class Trace(Follows):
         shares: whether memory that several tensors show is an input as a whole, where the library keeps that; else
             each of them is one, and none is to be written, but of those in ``written``: `Again` is raised if one is.
         written: tensors that the first run has written.
+        answers: to what Python has asked of tensors, by id and question; with the tensor.
         states: of the tensors that were there before and have been met, by id.
     """
 
@@ -174,6 +175,7 @@ class Trace(Follows):
         self._overlapping: list[Any] = []
         self._several: set[int] = set()
         self.units: list[Unit] = []
+        self.answers: dict[Any, tuple[Any, Any]] = {}
         self.settings: dict[tuple[int, str, int | None], Setting] = {}
         self.sources: dict[Any, bytes] = {}
         self._left: dict[Any, bytes] = {}
@@ -233,6 +235,14 @@ class Trace(Follows):
     def parted(self, t: Any, how: str) -> None:
         """An alias of a tensor has been made: what it shows is what that does."""
         self.adopt(t)
+
+    def asked(self, t: Any, question: Callable[[Any], Any]) -> None:
+        """What Python has been told of a tensor that was there before is so at each call."""
+        if id(t) in self.before.known:
+            self.adopt(t)
+            state = self.states.get(id(t)) if question is version else None
+            answer = question(t) if state is None else int(state.version)
+            self.answers[id(t), question] = t, answer
 
     def leaving(self, t: Any) -> None:
         """Values are about to leave for Python: inside a Function that is a reason to run it in Python each time."""

@@ -15,9 +15,9 @@ from gradwright.engine.levels import detached
 from gradwright.engine.memory import owner
 from gradwright.engine.node import AccumulateGrad, Node, node_of
 from gradwright.engine.strict import warn
-from gradwright.engine.version import UNTRACKED, DataVersion, Untracked
+from gradwright.engine.version import UNTRACKED, DataVersion, Untracked, version
 from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
-from gradwright.engine.watch import used
+from gradwright.engine.watch import asked, used
 from gradwright.face.methods.freeze import freeze, thaw
 from gradwright.function.watched.after_backward import bypass
 from gradwright.function.watched.in_backward import aside, replaced, rooted
@@ -202,14 +202,16 @@ class History(TensorBase):
     def _version(self) -> int:
         if self._counter[0] is UNTRACKED:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return int(self._counter[0])
+        asked(self, version)
+        return version(self)
 
     @property
     def _base(self) -> Any:
+        asked(self, base_of)
         return base_of(self)
 
     def _is_view(self) -> bool:
-        return self._view is not None and not self._view.itself
+        return self._base is not None
 
     @property
     def output_nr(self) -> int:
