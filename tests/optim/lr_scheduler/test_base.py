@@ -290,6 +290,10 @@ def _run(pair, steps):
     return used
 
 
+OVER = "ignore:.* where a schedule before may have ended"
+
+
+@pytest.mark.filterwarnings(OVER)
 @pytest.mark.filterwarnings("ignore:Detected call")  # a chain in a sequence begins twice
 @pytest.mark.parametrize("tensors", [False, True], ids=["numbers", "tensors"])
 @pytest.mark.parametrize("name", RESUMED)
@@ -319,7 +323,20 @@ def test_a_run_goes_on_as_if_it_had_not_been_interrupted(name, tensors):
             assert _run(pair, 14 - done) == pytest.approx(whole[4 * done :], **close), (way, done)
 
 
-@pytest.mark.filterwarnings("ignore:Detected call")
+@pytest.mark.parametrize("name", ["ExponentialLR", "StepLR", "CosineAnnealingLR"])
+def test_that_a_rate_of_zero_is_left_is_told_as_a_frozen_group_looks_the_same(name):
+    optimizer = _made("LambdaLR from an epoch", 0.5)[0]
+    optimizer.step()
+    optimizer.param_groups[1]["lr"] = 0.0
+    made = {"ExponentialLR": (0.9,), "StepLR": (2,), "CosineAnnealingLR": (4,)}[name]
+    with pytest.warns(UserWarning, match=r"param_groups\[1\] is 0.0, .* set its initial_lr"):
+        getattr(gw.optim.lr_scheduler, name)(optimizer, *made)
+    optimizer.param_groups[1].update(lr=0.0, initial_lr=0.0)
+    getattr(gw.optim.lr_scheduler, name)(optimizer, *made)
+    assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.0]
+
+
+@pytest.mark.filterwarnings("ignore:Detected call", OVER)
 @pytest.mark.parametrize("name", [n for n in RESUMED if n.endswith("from an epoch") and "SWALR" not in n])
 def test_a_new_schedule_begins_where_one_that_is_over_left_a_rate_of_zero(name):
     optimizer, _ = pair = _made(name, 0.5)

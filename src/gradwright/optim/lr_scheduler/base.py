@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, SupportsFloat
 
+from gradwright.engine.source_line import warn
 from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import Optimizer
 
@@ -120,11 +121,19 @@ class LRScheduler:
     def _first(self, least: float = 0.0) -> list[Any]:
         """The learning rates to begin with: those of now, or the initial ones after a schedule that ended at the least.
 
-        A factor would make nothing else of that.
+        A factor would make nothing else of that. There is a warning, as a group that is frozen so looks the same.
         """
-        over = self.last_epoch == 0 and (self.optimizer._opt_called or self.optimizer.state)
-        return [copied(base) if over and lr == least != base else lr
-                for lr, base in zip(self._lrs(), self.base_lrs, strict=True)]  # fmt: skip
+        pairs = [*zip(self._lrs(), self.base_lrs, strict=True)]
+        if self.last_epoch != 0 or not (self.optimizer._opt_called or self.optimizer.state):
+            return [lr for lr, _ in pairs]
+        over = [i for i, (lr, base) in enumerate(pairs) if lr == least != base]
+        if over:
+            warn(
+                f"{type(self).__name__}: the learning rate of param_groups{over} is {least}, where a schedule before "
+                "may have ended; no factor leads away from that, so it begins at its initial_lr again. If the group is "
+                "to be frozen, let its parameters not require grad, or set its initial_lr, too."
+            )
+        return [copied(base) if i in over else lr for i, (lr, base) in enumerate(pairs)]
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
