@@ -247,3 +247,19 @@ def test_an_input_that_is_returned_under_no_grad_has_no_history(T, kind):
     assert x.tolist() == [4, 4]
     assert x._version == 2
     assert x.requires_grad == (kind in ("a leaf", "a result", "a view of a leaf"))
+
+
+def _mute(ctx, g):
+    g * 2
+
+
+@pytest.mark.parametrize("name", ["backward", "vjp"])
+@pytest.mark.parametrize("inherited", [False, True])
+def test_the_place_of_a_derivative_without_return_is_that_of_the_method_that_was_written(name, inherited):
+    forward = staticmethod(lambda ctx, x: x * 1)
+    cls = type("Written", (Function,), {"forward": forward, name: staticmethod(_mute)})
+    if inherited:
+        cls = type("Below", (cls,), {})
+    y = cls.apply(gw.ones(2, requires_grad=True))
+    with pytest.warns(gw.GradientWarning, match=rf"test_outputs\.py:{_mute.__code__.co_firstlineno}, in _mute"):
+        y.sum().backward()
