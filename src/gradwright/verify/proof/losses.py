@@ -139,6 +139,10 @@ that write the input in place, which run here and on PyTorch, would be refused. 
 and `cross_entropy` where a probability rounds to 1: the others are summed without it.
 
 Second derivatives of the square of a length of 0 are not those of the square: of `abs(x)**2` 0, of `norm(x)**2` and
-`exp(-cdist(x, y)**2)` NaN (they are 2, 2 and -2). The length's own slope jumps there, is taken as 0, and the square's
-multiplies it: no rule of one operation sees both. Write `x * x`, `(x * x).sum()` or `(z * z.conj()).real` instead.
+`exp(-cdist(x, y)**2)` NaN (they are 2, 2 and -2). The length's own slope jumps there, is taken as 0, and multiplies
+that of the square: no rule of one operation sees both. Write `x * x`, `(x * x).sum()` or `(z * z.conj()).real` instead.
+
+Second derivatives of `pinv` at nearly singular matrices lose the condition number once more than their own condition
+takes: what rounding leaves of 1 - x y, which is 0 at full rank, is multiplied by y twice. Those of `inv`, `solve`,
+`slogdet`, `det`, `cholesky` and matrix powers lose no more than that.
 """
