@@ -264,7 +264,10 @@ masked_softmax.vjp(
     x=_softmax_slope,
     mask=lambda xp, g, out, axis, mask_shape: sum_to(xp, _softmax_slope(xp, g, out, axis), mask_shape),
 )
-masked_softmax.jvp(x=_softmax_slope, mask=_softmax_slope)
+masked_softmax.jvp(
+    x=_softmax_slope,
+    mask=lambda xp, t, out, axis: of_softmax(xp.broadcast_to(t, out.shape), out, axis=axis),
+)
 
 
 def log_sum(xp, x, axis):
