@@ -182,3 +182,26 @@ def test_a_value_that_python_reads_is_no_loop():
     told = str(step.explain(full=False))
     assert ", 1 value that Python reads\n" in told
     assert "in Python: Python reads the value, so it must be what it was (test_explain.py:" in told
+
+
+def test_a_step_that_went_eager_has_no_programs():
+    count = [0]
+
+    def step(x):
+        if count[0]:
+            count[0] += 1
+        return x * 2
+
+    step = gw.compile(step, backend="plan")
+    for _ in range(3):
+        step(gw.ones(2))
+    assert len(step.explain().programs) == 1
+    count[0] = 1
+    with pytest.warns(CompileWarning):
+        [step(gw.ones(2)) for _ in range(4)]
+    said = str(step.explain())
+    assert "0 programs, traced 3 times" in said
+    assert "It runs eagerly" in said
+    assert "Program 1" not in said
+    assert step.guards() == []
+    assert "There is no program" in step.source()

@@ -109,3 +109,15 @@ def test_each_size_is_guarded_by_what_is_read_at_that_size(monkeypatch, f, dynam
                 monkeypatch.setattr(Rates, "large", large)
                 assert [step(gw.ones(n)).tolist() for _ in range(2)] == [f(gw.ones(n)).tolist()] * 2
     assert not step.programs.reason
+
+
+@pytest.mark.parametrize("check", ["first", "never"])
+def test_a_number_among_the_arguments_is_not_taken_for_one_of_the_size(check):
+    step = gw.compile(lambda x, k: x * k, backend="plan", dynamic=True, check=check)
+    for n in [2, 3, 4, 5]:
+        assert [step(gw.ones(n), 1 / n).tolist() for _ in range(2)] == [[np.float32(1 / n)] * n] * 2
+    for n in [6, 7, 8, 6, 7]:
+        for k in [0.5, 0.25, 1 / n]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CompileWarning)
+                assert [step(gw.ones(n), k).tolist() for _ in range(2)] == [[np.float32(k)] * n] * 2

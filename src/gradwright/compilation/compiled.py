@@ -270,6 +270,7 @@ class Programs:
             except sizes.SizesDiffer:
                 return
             known.append(self._entry(found, leaves, key[-1], entries[0].guards))
+            known[0].checked &= self.check != "never"  # it was not traced
             known[0].borrows = not known[0].checked
             if len(self.sized) > _SIZES:
                 del self.sized[next(iter(self.sized))]
@@ -301,9 +302,14 @@ class Programs:
             return self._eager(_first(found.refusals), args, kwargs, found.result)
         return found.result
 
+    def _ends(self, reason: str) -> None:
+        """There are no programs from now on."""
+        self.reason = reason
+        self.entries, self.sized, self.templates = {}, {}, {}
+
     def _eager(self, reason: str, args: Any, kwargs: Any, result: Any = NotImplemented) -> Any:
         """The result of an eager run, which may have been made, as all further ones will be; warns of the reason."""
-        self.reason = reason
+        self._ends(reason)
         if self.strict:
             raise RuntimeError(f"compile(fullgraph=True): {self._name()} cannot be compiled: {reason}")
         warn(f"compile: {self._name()} runs eagerly from now on: {reason}", CompileWarning)
@@ -478,5 +484,5 @@ class Programs:
                 "Every node computes what it did in the traced run, so the function reads something else that changes")
         if self.check == "always":
             raise AssertionError(f"compile(check='always'): {what}")
-        self.reason = what
+        self._ends(what)
         warn(f"compile: {what}. It runs eagerly from now on.", CompileWarning)
