@@ -94,7 +94,8 @@ def test_a_gradient_that_is_cut_off_beside_one_that_is_not():
 
 @pytest.mark.parametrize("dtype", [gradwright.float32, gradwright.float64, gradwright.float16], ids=str)
 @pytest.mark.parametrize("f", [gradwright.tanh, gradwright.sigmoid, gradwright.erf, lambda x: x.tanh().sum(),
-                               lambda x: (1 - x.tanh() ** 2)], ids=str)
+                               lambda x: (1 - x.tanh() ** 2)],
+                         ids=["tanh", "sigmoid", "erf", "sum", "slope"])  # fmt: skip
 def test_what_is_saturated_is_not_called_wrong(f, dtype):
     for values in ([10.0], [5.0], [20.0], [-10.0], [8.0], [3.0, 10.0], [0.3, 15.0], [6.0, 7.0, 8.0, 9.0], [100.0]):
         x = gradwright.tensor(values, dtype=dtype, requires_grad=True)
