@@ -214,3 +214,23 @@ def test_a_check_between_puts_the_write_off() -> None:
     notes.read(space.sum(g))
     lines = Plan(notes.program([p, g], [new], [0])).source.splitlines()
     assert lines[-3].strip().startswith("copyto(x0, ")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_numbers_are_those_of_the_ufunc_but_for_the_last_bits(dtype: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        return space.power(x, y)
+
+    one = np.ones((), dtype)
+    quick, exact = Plan(traced(f, one, one)), Plan(traced(f, one, one), exact=True)
+    for x in (0.9, 0.999, 2.0, 0.0, -1.5, np.inf, np.nan):
+        for y in (0.0, 1.0, 2.0, 1000.0, 0.5, -3.0, np.inf, np.nan):
+            given = [np.array(x, dtype), np.array(y, dtype)]
+            with np.errstate(all="ignore"):
+                expected = np.power(*given)
+                (a,), (b,) = quick(given), exact(given)
+            np.testing.assert_allclose(a, expected, rtol=4 * np.finfo(dtype).eps)
+            np.testing.assert_array_equal(b, expected)
+            assert a.dtype == expected.dtype
+    assert " ** " in quick.source
+    assert " ** " not in exact.source
