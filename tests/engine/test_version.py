@@ -1,5 +1,8 @@
 """Versions: writes are counted, and those through arrays that were handed out are noticed when it matters."""
 
+import multiprocessing
+import re
+import tempfile
 import threading
 from itertools import product
 
@@ -8,6 +11,8 @@ import pytest
 
 import gradwright
 from gradwright.engine.version import ExportedVersion, bump, export, written_at
+from gradwright.utils.checkpoint import checkpoint
+from gradwright.utils.data import DataLoader
 
 CHANGED = "has been modified by an inplace operation: .* was written through an array over its memory"
 
@@ -339,14 +344,157 @@ def test_the_array_is_the_memory():
         assert np.asarray(export(t.array, t._counter)).shape == t.array.shape
 
 
-def test_memory_that_came_from_an_array_is_not_watched():
-    """It would cost a look at it for every use; `from_numpy` says so."""
-    array = np.ones(3)
-    t, w = gradwright.from_numpy(array), gradwright.ones(3, dtype=gradwright.float64, requires_grad=True)
-    y = (t * w).sum()
-    array[0] = 5.0
+# ---- arrays that came, and are filled again -----------------------------------------------------------------
+
+def mapped(shape):
+    with tempfile.TemporaryFile() as file:
+        return np.memmap(file, np.float64, shape=shape)
+
+
+def shared(shape):
+    memory = multiprocessing.RawArray("d", int(np.prod(shape)))
+    return np.frombuffer(memory).reshape(shape)
+
+
+BRINGS = {
+    "from_numpy": gradwright.from_numpy, "as_tensor": gradwright.as_tensor, "asarray": gradwright.asarray,
+    "DLPack": gradwright.from_dlpack,
+    "frombuffer": lambda a: gradwright.frombuffer(a, dtype=gradwright.float64).reshape(a.shape),
+    "a loader": lambda a: next(iter(DataLoader([a], batch_size=None, collate_fn=gradwright.as_tensor))),
+}  # fmt: skip
+MEMORY = {"an array": np.empty, "a file": mapped, "shared": shared,
+          "a part": lambda shape: np.empty((*shape, 2))[..., 1], "reversed": lambda shape: np.empty(shape)[::-1],
+          "by columns": lambda shape: np.empty(shape[::-1]).T}  # fmt: skip
+FILLS = {
+    "slice": lambda a, new: a.__setitem__(slice(None), new), "copyto": np.copyto,
+    "out": lambda a, new: np.multiply(new, 1.0, out=a), "augmented": lambda a, new: a.__iadd__(new - a),
+    "fill": lambda a, new: a.fill(9.0),
+    "row by row": lambda a, new: [np.copyto(row, r) for row, r in zip(a, new, strict=True)],
+    "shuffled": lambda a, new: np.copyto(a, a[::-1].copy()), "another view": lambda a, new: a.T.__setitem__(..., new.T),
+}  # fmt: skip
+USES = {
+    "product": lambda x, w: (x * w).sum(), "matmul": lambda x, w: (x @ w.T).sum(),
+    "of a view": lambda x, w: (x.T * w.T).sum(), "of a row": lambda x, w: (x[1] * w[1]).sum(),
+    "linear": lambda x, w: gradwright.nn.functional.linear(x, w).sum(), "detached": lambda x, w: (x.detach() * w).sum(),
+    "data": lambda x, w: (x.data * w).sum(), "joined": lambda x, w: gradwright.einsum("ij,ij->", x, w),
+    "in a Function": lambda x, w: Product.apply(x, w).sum(),
+    "in a checkpoint": lambda x, w: checkpoint(lambda v: (v * x).sum(), w, use_reentrant=False),
+}  # fmt: skip
+
+
+class Product(gradwright.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x)
+        return x * w
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return None, g * x
+
+
+def filled_again(bring=gradwright.from_numpy, memory=np.empty, fill=FILLS["slice"], use=USES["product"], shape=(4, 3)):
+    """The array, and what is to be run backward before it is filled again, and after."""
+    rng = np.random.default_rng(0)
+    array = memory(shape)
+    array[...] = rng.normal(size=shape)
+    w = gradwright.ones(*shape, dtype=gradwright.float64, requires_grad=True)
+    y = use(bring(array), w)
+    gradwright.autograd.grad(y, w, retain_graph=True)
+    fill(array, rng.normal(size=shape))
+    with pytest.raises(RuntimeError, match=r"written|changed") as error:
+        y.backward()
+    y = use(bring(array), w)
     y.backward()
-    assert w.grad.tolist() == [5, 1, 1]
+    return str(error.value)
+
+
+@pytest.mark.parametrize("bring", BRINGS)
+@pytest.mark.parametrize("memory", MEMORY)
+def test_an_array_that_is_filled_again_is_noticed_wherever_it_lies(bring, memory):
+    if bring == "frombuffer" and memory not in ("an array", "a file", "shared"):
+        pytest.skip("a buffer is contiguous")
+    filled_again(BRINGS[bring], MEMORY[memory])
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("fill", FILLS)
+def test_an_array_that_is_filled_again_is_noticed_whatever_it_is_used_for(fill, use):
+    filled_again(fill=FILLS[fill], use=USES[use])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (512, 1), (513, 1), (64, 784), (4096, 256)])
+@pytest.mark.parametrize("memory", MEMORY)
+def test_of_any_size(shape, memory):
+    filled_again(memory=MEMORY[memory], use=USES["product"], shape=shape)
+
+
+def test_what_is_told():
+    said = filled_again()
+    assert re.search(r"was written through an array.*MulBackward0 saved it as 'x'", said)
+    assert re.search(r"the array was brought at .*y = use\(bring\(array\), w\)", said)
+    assert "gradwright.tensor(array)" in said
+
+
+UNTOUCHED = {
+    "the next rows": lambda buffer, k: buffer.__setitem__(slice(k + 1, None), 9.0),
+    "the row before": lambda buffer, k: buffer.__setitem__(slice(0, k), 9.0),
+    "the same numbers": lambda buffer, k: buffer.__setitem__(k, buffer[k].copy()),
+    "there and back": lambda buffer, k: (buffer.__iadd__(1.0), buffer.__isub__(1.0)),
+    "nothing": lambda buffer, k: None,
+}
+
+
+ROWS = {"one": gradwright.from_numpy, "each": lambda b: [gradwright.from_numpy(r) for r in b],
+        "unbound": lambda b: gradwright.from_numpy(b).unbind()}  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("then", UNTOUCHED)
+def test_rows_of_a_buffer_are_filled_one_after_another(rows, then):
+    buffer = np.zeros((6, 4))
+    held = ROWS[rows](buffer)
+    w = gradwright.ones(4, dtype=gradwright.float64, requires_grad=True)
+    due = np.zeros(4)
+    for k in range(6):
+        buffer[k] = np.arange(4) + k
+        due += buffer[k]
+        y = (w * held[k]).sum()
+        UNTOUCHED[then](buffer, k)
+        y.backward()
+    assert w.grad.tolist() == due.tolist()
+
+
+def test_what_is_nobody_elses_or_copied_is_not_looked_at():
+    w = gradwright.ones(3, dtype=gradwright.float64, requires_grad=True)
+    array = np.ones(3)
+    for x in (gradwright.from_numpy(np.ones(3)), gradwright.tensor(array), gradwright.from_numpy(array).clone(),
+              gradwright.from_numpy(array) * 1):  # fmt: skip
+        y = (x * w).sum()
+        assert all(type(one[2]) is int for one in y.grad_fn.next_functions[0][0]._saved)
+        array[0] += 1.0
+        y.backward()
+
+
+@pytest.mark.parametrize("take", [lambda x: x.data.numpy(), lambda x: np.asarray(x.data), lambda x: x.data[:2].numpy()])
+def test_what_is_written_through_the_array_of_data_is_told(take):
+    x, w = (gradwright.ones(3, requires_grad=True) for _ in range(2))
+    for _ in range(2):
+        y = (w * x).sum()
+        take(x)[0] += 5.0
+        with pytest.warns(UserWarning, match="saved for backward has been written through .data"):
+            y.backward()
+        held = take(x)
+        y = (w * x).sum()
+        y.backward()
+        y = (w * x).sum()
+        held[1] -= 3.0
+        with pytest.warns(UserWarning, match="saved for backward has been written through .data"):
+            y.backward()
+        del held
+    take(x)[0] = 2.0
+    (w * x).sum().backward()
 
 
 def test_an_operation_in_place_that_saves_its_result_on_memory_that_is_out(leaf, T):

@@ -6,7 +6,7 @@ with both inputs needed they read, shortened:
     def record(x, y, out):
         node = new(MulBackward0)
         node._next = (x._node, y._node)
-        node._saved = ((y.array, y._counter, y._counter[0], y._node), (x.array, ...))
+        node._saved = ((y.array, y._counter, y._counter[0] and at_version(y), y._node), (x.array, ...))
         return node
 
     def _run(self, xp, g):
@@ -40,7 +40,7 @@ from gradwright.engine.reached import Reached
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.source_line import Place
 from gradwright.engine.unselected import unselected
-from gradwright.engine.version import written_at
+from gradwright.engine.version import at_version, written_at
 from gradwright.ops.declare import Op
 from gradwright.ops.piecewise import switched
 from gradwright.ops.shape import sum_to
@@ -91,7 +91,7 @@ def _shown(names: Sequence[str], packed: int) -> dict[str, property]:
 
 def pack(t: TensorBase) -> tuple[Any, ...]:
     """A tensor as a node saves it: array, counter, version, node."""
-    return (t.array, t._counter, +t._counter[0], t._node)
+    return (t.array, t._counter, t._counter[0] and at_version(t), t._node)
 
 
 def unpack(owner: Node, packed: tuple[Any, ...], name: str) -> Any:
@@ -133,11 +133,15 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
         made = f", which is output {index} of {operation(maker)},"
     held = dtypes.of(array.dtype).name
     legacy = LEGACY.get(held, held)
+    mend = "Use the out-of-place form there, or clone the value before it is changed."
     changed = f"changed at {written_at(counter, int(version)) or 'a line that is not known'}"
     now = f"is at version {counter[0]}; expected version {version} instead."
     if int(counter[0]) == int(version):
         now = "was written through an array over its memory."
-        changed = f"the array was handed out at {written_at(counter, int(version))}"
+        how, mend = ("handed out", mend) if getattr(version, "part", None) is None else ("brought", (
+            "Give forward a copy, gradwright.tensor(array) or from_numpy(array).clone(), or fill it after backward."
+        ))  # fmt: skip
+        changed = f"the array was {how} at {written_at(counter, int(version))}"
     recorded = recorded_at(owner)
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -145,7 +149,7 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
         f"{type(owner).__name__} saved it as {name!r}.\n"
         f"  {changed}\n"
         f"  saved at {recorded or owner._written() or 'a line that gradwright.autograd.detect_anomaly() would note'}\n"
-        "Use the out-of-place form there, or clone the value before it is changed."
+        f"{mend}"
     )
 
 
@@ -189,6 +193,7 @@ def source(record: Callable[..., Any]) -> str:
 def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
+             "at_version": at_version,
              "filled": filled, "outputs": outputs, "underived": underived, "switched": switched,
              "Reached": Reached, "unselected": unselected, "current": current, "op": op}  # fmt: skip
     scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
@@ -218,7 +223,8 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
     tensors = [n for n in tensors if not (none and n == rest)]
     outs, many = op.several and "out" in tensors, rest in tensors
     single = [n for n in tensors if n != rest and not (outs and n == "out")]
-    packs = [f"({n}.array, {n}._counter, +{n}._counter[0], {'None' if n == 'out' else f'{n}._node'})" if n in single
+    packs = [f"({n}.array, {n}._counter, {n}._counter[0] and at_version({n}), "
+             f"{'None' if n == 'out' else f'{n}._node'})" if n in single
              else f"tuple([pack(x) for x in {n}])" for n in tensors]  # fmt: skip
     values = [f"static[{n!r}]" if not n.endswith("_shape") else f"{n[:-6]}.array.shape" if n[:-6] != rest
               else f"tuple([x.array.shape for x in {rest}])" for n in others]  # fmt: skip

@@ -22,6 +22,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import inside, now, recording, resumed
 from gradwright.engine.node import AccumulateGrad, Node
+from gradwright.engine.version import at_version
 from gradwright.engine.watch import Watch
 
 _disabled = switch("why saved-tensor hooks are disabled", None)
@@ -183,7 +184,7 @@ class SavedTensor(Entry):
                 f"{dtypes.of(self.dtype).name}"
             )
         counter = t._counter
-        return t.array, counter, self.version if counter is self.counter else +counter[0], self.node
+        return t.array, counter, self.version if counter is self.counter else at_version(t), self.node
 
 
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:

@@ -1,24 +1,20 @@
 """Versions: how often memory has been written, where it was last, and what is written behind the engine's back.
 
 A counter is a list that all tensors over the same memory share: ``[version]``, and after a write ``[version, place]``.
-A node saves a value with ``+counter[0]``, its version, and compares on use: ``counter[0] != version``. For ordinary
-memory both are plain integers. For memory that the user also holds as an array, of which writes say nothing, the
-version is an `ExportedVersion`, which saved or compared takes a fingerprint and counts a write if that has changed.
+A node saves a value with its version, `at_version`, and compares on use: ``counter[0] != version``. For ordinary memory
+both are plain integers. For memory that the user also holds as an array, of which writes say nothing, the version is an
+`ExportedVersion`, which saved or compared takes a fingerprint: of all that was handed out, where a change is a write;
+of the part that is saved where an array of floats came, whose other parts are filled at any time, as rows of a buffer.
 """
 
 from __future__ import annotations
 
-import weakref
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.lib.array_utils import byte_bounds
-
 from gradwright.base.cpython.forks import lock
-from gradwright.base.cpython.references import alone, count
+from gradwright.base.cpython.lent import Export, fingerprint, joined, sample, through_buffer
 from gradwright.engine.source_line import Place, here, warn
 
 
@@ -57,15 +53,22 @@ def written_at(counter: list[Any], since: int | None = None) -> Place | None:
     return Place(*counter[1]) if len(counter) > 1 and counter[1] else None
 
 
-def noted(version: int) -> int:
-    """A version to compare with later."""
-    return version if isinstance(version, Untracked) else +version
+def at_version(t: Any) -> int:
+    """The version of a tensor that a node saves now. (Where it is a plain 0, as mostly, nodes do not ask.)"""
+    version = t._counter[0]
+    return version if version.__class__ is int else version.of_part(t.array)
+
+
+def noted(t: Any) -> int:
+    """The version of a tensor to compare with later; of an inference tensor, too."""
+    version: int = t._counter[0]
+    return version if isinstance(version, Untracked) else at_version(t)
 
 
 @contextmanager
 def rewound(counters: Iterable[list[Any]]) -> Iterator[None]:
     """For a block that writes memory and lets it hold at the end what it held: versions are what they were, too."""
-    every = {id(one): one for counter in counters for one in (counter, getattr(counter[0], "source", counter))}
+    every = {id(one): one for counter in counters for one in (counter, getattr(counter[0], "source", None) or counter)}
     before = [(one, one[0], +one[0] if isinstance(one[0], ExportedVersion) else one[0]) for one in every.values()]
     try:
         yield
@@ -73,12 +76,15 @@ def rewound(counters: Iterable[list[Any]]) -> Iterator[None]:
         for counter, old, version in before:
             exports = dict.fromkeys([*getattr(old, "exports", ()), *getattr(counter[0], "exports", ())])
             counter[0] = version
-            if still := [exported for exported in exports if exported.is_open()]:
+            still = [exported for exported in exports if exported.is_open()]
+            if still or getattr(old, "brought", None) or getattr(old, "source", None):
+                kind = old.__class__ if isinstance(old, ExportedVersion) else ExportedVersion
                 writes, asides = getattr(version, "writes", 0), getattr(version, "asides", 0)
-                counter[0] = ExportedVersion.of(int(version), still, writes, asides)
-                counter[0].place = getattr(old, "place", None)
+                counter[0] = made = kind.of(int(version), still, writes, asides)
+                for name in ("place", "brought", "source"):
+                    setattr(made, name, getattr(old, name, None))
                 for exported in still:
-                    exported.seen = _fingerprint(exported.array)
+                    exported.seen = fingerprint(exported.array)
 
 
 class Untracked(int):
@@ -90,6 +96,13 @@ class Untracked(int):
             "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
             "use it in autograd, or use `no_grad()` instead of `inference_mode()`."
         )
+
+    def __bool__(self) -> bool:
+        return True
+
+    def of_part(self, array: Any) -> int:
+        """Raises RuntimeError."""
+        return +self
 
     def __add__(self, writes: int) -> Untracked:
         return self
@@ -109,105 +122,41 @@ class Aside(Untracked):
 UNTRACKED = Untracked()
 
 
-class Export:
-    """Memory that was handed out as arrays, or that came as one.
-
-    Attributes:
-        array: the memory.
-        seen: its fingerprint when it was last looked at; None while nobody has saved it as it is.
-        place: the line that asked for the first of the arrays that live, or brought it.
-        theirs: the array that came, as a buffer; None of memory that was handed out.
-    """
-
-    __slots__ = ("_holders", "array", "place", "seen", "theirs")
-
-    def __init__(self, array: Any, theirs: memoryview | None = None) -> None:
-        self.array, self.theirs = array, theirs
-        self.seen = None if theirs else _fingerprint(array)
-        self.place: tuple[Any, int] | None = None
-        self._holders: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-
-    def hand_out(self, array: Any, holder: Any) -> Any:
-        """``array`` for the user; the export is open as long as that lives, or ``holder``, if there is one."""
-        if not self._holders:
-            self.place = here(3)
-        if holder is None:
-            array, holder = _through_buffer(array)
-        self._holders[id(holder)] = holder
-        return array
-
-    def is_open(self) -> bool:
-        """Whether anybody can still write to it without being seen."""
-        return bool(self._holders) or (self.theirs is not None and is_held(self.theirs.obj))
-
-    def covers(self, array: Any) -> bool:
-        """Whether all of ``array`` lies in this memory."""
-        if array is self.array:
-            return True
-        low, high = byte_bounds(array)
-        first, end = byte_bounds(self.array)
-        if not self.array.flags.forc:
-            return array.__array_interface__ == self.array.__array_interface__
-        return bool(first <= low and high <= end)
-
-    def take_over(self, other: Export) -> None:
-        """Watch what the other export watches."""
-        self._holders.update(other._holders)
-        self.theirs = self.theirs or other.theirs
-        self.place = self.place or other.place
-
-
-def _through_buffer(array: Any) -> tuple[Any, memoryview]:
-    """Another array over the same memory, and what all that is made of it holds, which nobody else does."""
-    raw = np.asarray(memoryview(array if array.dtype.kind != "V" else array.view(f"u{array.itemsize}")))
-    return raw.view(array.dtype), raw.base  # type: ignore[return-value]
-
-
-def is_held(owner: Any) -> bool:
-    """Whether anybody but the caller, who has it in one place, can write the memory of an array."""
-    while owner is not None:
-        if count(owner) > _IN_ONE_PLACE and getattr(getattr(owner, "flags", None), "writeable", True):
-            return True
-        owner = owner.obj if owner.__class__ is memoryview else getattr(owner, "base", None)
-    return False
-
-
-def _references() -> int:
-    def within(owner: Any) -> int:
-        return count(owner)
-
-    place = [np.zeros(1)]
-    return within(place[0])
-
-
-_IN_ONE_PLACE = alone(_references)
-
-
-def _fingerprint(array: Any) -> int:
-    """A number that changes with the bytes of an array."""
-    return zlib.crc32(array.ravel("K").view(np.uint8))
+_PLACES = "biu"
+"""What graphs save as indices and masks, small beside what they are used on: they are looked at as a whole."""
 
 
 class ExportedVersion(int):
     """A version of memory that was handed out as arrays: compared with a saved one, it looks at the memory itself.
 
     Attributes:
-        exports: what was handed out and may still be written.
+        exports: what was handed out and may still be written, or came and holds indices.
+        brought: of an array of other numbers that came, the line that brought it. Fingerprints are taken of the parts
+            of it that are saved, whoever has the array by then.
         writes: how many writes through it have been noticed.
         asides: how many writes through ``.data``, which do not count, but are told.
         place: the line that asked for the array through which the last one was made.
+        source: of ``.data`` of a tensor, the counter of that, which is told of writes, as they do not count there.
+        part: of one that was saved, None or the array that was, its sample, and the line that brought its memory.
     """
 
     exports: list[Export]
-    writes: int
-    asides: int
-    place: tuple[Any, int] | None
+    brought: tuple[Any, int] | None = None
+    writes = asides = 0
+    place: tuple[Any, int] | None = None
+    source: list[Any] | None = None
+    part: tuple[Any, int, Any] | None = None
 
     @classmethod
     def of(cls, version: int, exports: list[Export], writes: int = 0, asides: int = 0) -> ExportedVersion:
         made = cls(version)
-        made.exports, made.writes, made.asides, made.place = exports, writes, asides, None
+        made.exports = exports
+        if writes or asides:
+            made.writes, made.asides = writes, asides
         return made
+
+    def __bool__(self) -> bool:
+        return True
 
     def look(self) -> int:
         """Notice writes; returns how many there have been. Nobody is told by NumPy, so memory must be compared."""
@@ -218,22 +167,37 @@ class ExportedVersion(int):
             for exported in self.exports:
                 if exported.is_open():
                     still.append(exported)
-                now = _fingerprint(exported.array)
+                now = fingerprint(exported.array)
                 if exported.seen is not None and now != exported.seen:
                     self.place = exported.place
-                    self.writes += 1
+                    self.writes += not exported.aside
+                    self.asides += exported.aside
                 exported.seen = now
             self.exports = still
             return self.writes
+
+    def of_part(self, array: Any) -> int:
+        """The version with which a node saves an array of this memory."""
+        brought = self.brought if self.source is None else getattr(self.source[0], "brought", None)
+        if brought is None:
+            return +self
+        saved = ExportedVersion.of(self, [], self.look(), self.asides)
+        saved.part = array, sample(array), brought
+        return saved
 
     def __pos__(self) -> int:
         writes = self.look()
         return ExportedVersion.of(int(self), [], writes, self.asides) if writes or self.asides else int(self)
 
     def __ne__(self, other: object) -> bool:
-        if int.__ne__(self, other) or self.look() != getattr(other, "writes", 0):
+        was: Any = other if other.__class__ is ExportedVersion else _PLAIN
+        if int.__ne__(self, other) or self.look() != was.writes:
             return True
-        if self.asides != getattr(other, "asides", 0):
+        part = was.part
+        if part is not None and sample(part[0]) != part[1]:
+            self.place = part[2]
+            return True
+        if self.asides != was.asides:
             warn("A tensor that was saved for backward has been written through .data since, which PyTorch does not "
                  "notice: gradients are computed with the new numbers, not with those of forward. Write to it under "
                  "no_grad() instead, and before forward or after backward; or save a clone().")  # fmt: skip
@@ -247,32 +211,43 @@ class ExportedVersion(int):
             still = [exported for exported in self.exports if exported.is_open()]
             for exported in still:
                 exported.seen = None
-        return ExportedVersion.of(int(self) + writes, still) if still else int(self) + writes
-
-
-class DataVersion(int):
-    """The version of ``.data`` of a tensor, whose writes do not count as writes to that: it is told of them.
-
-    Attributes:
-        source: the counter of that tensor.
-    """
-
-    source: list[Any]
-
-    @classmethod
-    def of(cls, version: int, source: list[Any]) -> DataVersion:
-        made = cls(version)
-        made.source = getattr(source[0], "source", source)
+            if self.source and (told := exported_version(self.source)):
+                told.asides += writes
+        if not (still or self.brought or self.source):
+            return int(self) + writes
+        made = type(self).of(int(self) + writes, still)
+        made.brought, made.source = self.brought, self.source
         return made
 
-    def __add__(self, writes: int) -> DataVersion:
-        with lock:
-            version = self.source[0]
-            if version.__class__ is int:
-                version = self.source[0] = ExportedVersion.of(version, [])
-            if version.__class__ is ExportedVersion:
-                version.asides += writes
-        return DataVersion.of(int(self) + writes, self.source)
+
+_PLAIN = ExportedVersion.of(0, [])
+"""What was noted of memory that nobody else had."""
+
+
+def exported_version(counter: list[Any]) -> ExportedVersion | None:
+    """The version of a counter as one that looks at memory; None of one that has none."""
+    version = counter[0]
+    if isinstance(version, Untracked):
+        return None
+    if not isinstance(version, ExportedVersion):
+        version = counter[0] = ExportedVersion.of(version, [])
+    return version
+
+
+def is_lent(version: int) -> bool:
+    """Whether others hold memory that is at this version."""
+    return isinstance(version, ExportedVersion) and (version.source is None or bool(version.exports))
+
+
+class DataVersion(ExportedVersion):
+    """One with a source. (So it is told apart by what writes in place on short ways.)"""
+
+
+def of_data(counter: list[Any]) -> ExportedVersion:
+    """The version of ``.data`` of a tensor with this counter."""
+    made = DataVersion.of(0, [])
+    made.source = getattr(counter[0], "source", None) or counter
+    return made
 
 
 _MANY = 16
@@ -280,11 +255,17 @@ _MANY = 16
 
 def adopt(t: Any) -> None:
     """Let graphs notice what is written into the array of a new tensor, which the user holds."""
-    if t.array.size and t._counter[0] is not UNTRACKED:
-        t.array, theirs = _through_buffer(t.array)
-        exported = Export(t.array, theirs)
-        exported.place = here(2)
-        t._counter[0] = ExportedVersion.of(0, [exported])
+    array = t.array
+    if not array.size or t._counter[0] is UNTRACKED:
+        return
+    if array.dtype.kind not in _PLACES:
+        version = t._counter[0] = ExportedVersion.of(0, [])
+        version.brought = here(2) or (adopt.__code__, 0)
+        return
+    t.array, theirs = through_buffer(array)
+    exported = Export(t.array, theirs)
+    exported.place = here(2)
+    t._counter[0] = ExportedVersion.of(0, [exported])
 
 
 def export(array: Any, counter: list[Any], holder: Any = None) -> Any:
@@ -292,37 +273,27 @@ def export(array: Any, counter: list[Any], holder: Any = None) -> Any:
 
     They are while the array lives; or ``holder``, if others hold the memory by holding that.
     """
-    version = counter[0]
-    if version is UNTRACKED or not array.flags.writeable or not array.size:
+    if isinstance(counter[0], Untracked) or not array.flags.writeable or not array.size:
         return array.view()
+    given, holder = through_buffer(array) if holder is None else (array, holder)
     with lock:
-        version = counter[0]
-        if not isinstance(version, ExportedVersion):
-            version = ExportedVersion.of(version, [])
-        mine = next((exported for exported in version.exports if exported.covers(array)), None)
-        if mine is None:
-            if len(version.exports) >= _MANY:
-                version.look()
-                version.exports = _joined(version.exports, array)
-            mine = Export(array)
-            version.exports.append(mine)
-        given = mine.hand_out(array, holder)
-        counter[0] = version
+        _watched(array, counter).hand_out(holder, here)
+        source = getattr(counter[0], "source", None)
+        if source and not isinstance(source[0], Untracked):
+            _watched(array, source, aside=True).hand_out(holder, here)
     return given
 
 
-def _joined(exports: list[Export], array: Any) -> list[Export]:
-    """One export of all the memory that ``array`` is part of, in place of those that lie in it."""
-    whole = array
-    base = array.base
-    while base is not None:
-        whole = base if isinstance(base, np.ndarray) else whole
-        base = getattr(base, "base", None)
-    one = Export(whole)
-    rest = []
-    for exported in exports:
-        if one.covers(exported.array):
-            one.take_over(exported)
-        else:
-            rest.append(exported)
-    return [one, *rest]
+def _watched(array: Any, counter: list[Any], aside: bool = False) -> Export:
+    """The export of memory that ``array`` is part of; a new one if there is none."""
+    version = exported_version(counter)
+    assert version is not None
+    alike = [exported for exported in version.exports if exported.aside is aside]
+    mine = next((exported for exported in alike if exported.covers(array)), None)
+    if mine is None:
+        if len(alike) >= _MANY:
+            version.look()
+            version.exports = joined(version.exports, array, aside)
+        mine = Export(array, aside=aside)
+        version.exports.append(mine)
+    return mine

@@ -270,7 +270,7 @@ class BackwardNode(Node):
         inputs, versions = list(self._next), []
         for t in grads:
             version = None if t is None else t._counter[0]
-            versions.append(version if version is None or version.__class__ is int else noted(version))
+            versions.append(version if version is None or version.__class__ is int else noted(t))
             if t is not None and t._node is not None:
                 inputs.append(t._node)
         before, held = now(), contents(self) if now().level is not None else ()

@@ -239,7 +239,7 @@ class Function(metaclass=FunctionMeta):
                 if made is not None:
                     before.append(made)
                 version = a._counter[0]
-                versions.append(version if version.__class__ is int else noted(version))
+                versions.append(version if version.__class__ is int else noted(a))
                 metas.append((array.shape, array.dtype))
             else:
                 if a.__class__ not in TENSORLESS and holds_tensors(a):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.base import dtypes
+from gradwright.base.cpython.lent import is_held
 from gradwright.base.cpython.references import alone, count
 from gradwright.base.errors import kind
 from gradwright.base.upward import slots
@@ -23,7 +24,7 @@ from gradwright.engine.memory import layout, same, share, unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.strict import warn
-from gradwright.engine.version import bump, is_held, written_at
+from gradwright.engine.version import at_version, bump, written_at
 from gradwright.engine.view import View, alias_of, check_writable, rebase
 from gradwright.function import ctx_attributes, of_containers
 from gradwright.function.contract.containers import among, only_tensors
@@ -107,7 +108,7 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
                 unknown.append(t)
         if made.__class__ is not AccumulateGrad and made.__class__ is not int:
             node._given[len(packs)] = weakref.ref(t)
-        packs.append((t.array, t._counter, +t._counter[0], made))
+        packs.append((t.array, t._counter, t._counter[0] and at_version(t), made))
     if own := node.__dict__:
         unknown += ctx_attributes.keep(node, args, outputs)
         if own:

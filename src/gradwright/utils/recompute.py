@@ -102,7 +102,7 @@ class Surroundings(Watch):
         for t in tensors:
             node, counter = t._node, t._counter
             if (node is None or node._seq < self.start) and id(counter) not in self.read:
-                self.read[id(counter)] = counter, weakref.ref(owner(t)), noted(counter[0]), _arrays(t)
+                self.read[id(counter)] = counter, weakref.ref(owner(t)), noted(t), _arrays(t)
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         self.used([t for t in inputs if isinstance(t, TensorBase)])  # a Function's

@@ -22,6 +22,7 @@ from gradwright.engine.base import TensorBase, ticket
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output
 from gradwright.engine.nodes_of_ops import freed, modified
+from gradwright.engine.version import at_version
 
 
 class Spent(Node):
@@ -93,7 +94,7 @@ class History:
 
     def read(self, arrays: Sequence[Any], leaves: Sequence[Any]) -> list[tuple[Any, int, Any]]:
         """The tensors that a call has read, with their versions and arrays."""
-        return [((t := source.holder(leaves)), +t._counter[0], arrays[k])
+        return [((t := source.holder(leaves)), at_version(t), arrays[k])
                 for k, source in enumerate(self.sources) if source.look is not None]  # fmt: skip
 
     def attach(self, made: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any], leaves: Sequence[Any]) -> None:
@@ -130,7 +131,7 @@ class CompiledBackward(Node):
         for one in history.saved:
             if one.is_input:
                 t = history.sources[one.at].holder(leaves)
-                saved.append((arrays[one.at], t._counter, +t._counter[0], t._node))
+                saved.append((arrays[one.at], t._counter, at_version(t), t._node))
             else:
                 saved.append((outputs[one.at], None, 0, None))
         self._saved = tuple(saved)

@@ -173,7 +173,7 @@ def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
     trace.used(forward.tensors)
     run = forward(*[t.array.node.value for t in forward.tensors])
     for t in run.given:
-        if t._counter[0] or any(o is t or same_memory(o, t) for o in run.tensors):
+        if int(t._counter[0]) or any(o is t or same_memory(o, t) for o in run.tensors):
             what = "returns or writes an argument, or a view of it"
             raise Untraceable(f"{cls.__name__}, which computes in Python, {what}")
     for t, own in zip(run.given, forward.tensors, strict=True):

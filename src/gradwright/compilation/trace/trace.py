@@ -52,7 +52,7 @@ from gradwright.engine.memory import (
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
-from gradwright.engine.version import ExportedVersion, version
+from gradwright.engine.version import is_lent, version
 from gradwright.engine.watch import Watch
 
 
@@ -362,7 +362,7 @@ class Trace(Follows):
 
     def _start(self, t: Any, array: Any) -> Any:
         """A tensor's array as an input of the program; a constant if it was made in the run."""
-        if type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], ExportedVersion)):
+        if type(t._counter) is not Fixed and (id(t) in self.before.known or is_lent(t._counter[0])):
             return self.notes.input(copied(array) if isinstance(array, np.ndarray) else array)
         return self.notes.traced(self.notes.constant(array))
 

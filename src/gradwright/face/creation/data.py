@@ -12,13 +12,14 @@ from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, chosen, native, place
 from gradwright.backends.quiet import quietly
 from gradwright.base import dtypes
+from gradwright.base.cpython.lent import is_held
 from gradwright.base.dtypes import promote_types
 from gradwright.base.errors import kind
 from gradwright.engine import source_line
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.strict import warn
-from gradwright.engine.version import adopt, is_held
+from gradwright.engine.version import adopt
 from gradwright.face.reading.torch import result_type, to_dtype, unmasked
 from gradwright.face.xp.creation import is_strange, moved
 from gradwright.function.watched.in_backward import brought, is_guarded, made_of
@@ -203,7 +204,7 @@ def as_tensor(data: TensorLike, dtype: DType = None, device: DeviceLike = None) 
         out = to(wrap(backends.library(data).taken(data)), dtype, device)
     else:
         given = isinstance(data, np.ndarray)
-        shared = given and data.dtype.kind in _PLACES and is_held(data)
+        shared = given and is_held(data)
         array = _regular("as_tensor", data) if given else read(data, dtype)
         out = finish(array, array.dtype if dtype is None else dtype, chosen(device), False)
         if shared and out.array is data:
@@ -265,16 +266,14 @@ def _regular(function: str, array: Any) -> Any:
     return array
 
 
-_PLACES = "biu"
-"""What graphs save as indices and masks, which are small beside what they are used on."""
-
-
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor over the same memory as a NumPy array.
 
-    What you write into that array afterwards is not noticed by graphs that have saved the tensor: do it before, or give
-    a copy. (Writes through arrays that `Tensor.numpy` gives are noticed.) It is noticed of whole numbers and booleans,
-    which are indices and masks: while you hold the array, each operation that saves the tensor looks at all of it.
+    If you hold the array, backward notices what has been written into it since the tensor, or a part of it, was saved,
+    and raises. Of more than 512 numbers it looks at every n-th, some 100 to 128, and at the 32 at both ends: a buffer
+    that is filled anew is noticed, a few numbers of it may not be. (Of whole numbers and booleans, which are indices
+    and masks, and of what `Tensor.numpy` gives, it looks at all.) To write into the array before backward, give
+    ``tensor(array)``, a copy.
 
     Raises TypeError for anything else, and for arrays of a dtype that tensors do not have; ValueError for one whose
     strides are not multiples of the size of its entries.
@@ -282,7 +281,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)}): tensor() takes numbers and lists of them")
     dtypes.of(_regular("from_numpy", ndarray).dtype)
-    shared = ndarray.dtype.kind in _PLACES and is_held(ndarray)
+    shared = is_held(ndarray)
     t = finish(ndarray, None, None, False)
     if shared:
         adopt(t)

@@ -15,7 +15,7 @@ from gradwright.engine.levels import detached
 from gradwright.engine.memory import owner
 from gradwright.engine.node import AccumulateGrad, Node, node_of
 from gradwright.engine.strict import warn
-from gradwright.engine.version import UNTRACKED, DataVersion, Untracked, version
+from gradwright.engine.version import UNTRACKED, Untracked, of_data, version
 from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
 from gradwright.engine.watch import asked, used
 from gradwright.face.methods.freeze import freeze, thaw
@@ -174,7 +174,7 @@ class History(TensorBase):
         """
         out = alias_of(self)
         if not out.is_inference():
-            out._counter = [DataVersion.of(0, self._counter)]
+            out._counter = [of_data(self._counter)]
             bypass(self, out)
         return aside(self, out, ".data")
 

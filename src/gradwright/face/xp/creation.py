@@ -15,6 +15,7 @@ from gradwright.engine.backward import passes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.general import general
 from gradwright.engine.numbers import number
+from gradwright.engine.version import adopt
 from gradwright.face.reading import standard
 from gradwright.ops.declare import table
 
@@ -124,7 +125,10 @@ def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = Non
         raise BufferError(
             f"from_dlpack(): cannot take an array of {d} ({e}); convert it there, to float32 for example, or detach it"
         ) from None
-    return wrap(place(device).hold(np.array(array, copy=True) if copy else array))
+    t = wrap(place(device).hold(np.array(array, copy=True) if copy else array))
+    if t.array is array and array.flags.writeable:
+        adopt(t)
+    return t
 
 
 def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType = None,

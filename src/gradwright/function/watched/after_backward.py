@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwright.backends.quiet import in_pass
 from gradwright.base.cpython.frames import frame
+from gradwright.base.cpython.lent import is_held
 from gradwright.base.cpython.references import alone, count
 from gradwright.engine.backward import passes
 from gradwright.engine.hooks import as_tensor
@@ -16,7 +17,7 @@ from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import UNSHARED, Bundle
-from gradwright.engine.version import export, is_held, written_at
+from gradwright.engine.version import export, written_at
 
 
 def own(tensors: list[Any], grads: Sequence[Any]) -> list[Any]:
