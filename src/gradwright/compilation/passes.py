@@ -112,6 +112,40 @@ def uniform(new: Rewriting, node: Node) -> Node | None:
     return new.make(node, "broadcast_to", one, node.shape) if node.shape else one
 
 
+_LARGEST_MASK = 1 << 16
+
+
+@rule("tril", "triu")
+def triangles(new: Rewriting, node: Node) -> Node | None:
+    """A triangle of a matrix is a choice by a mask, for which there is a loop."""
+    x = _first(node)
+    if x is None or x.shape is None or len(x.shape) < 2 or len(node.args) > 1 or prod(x.shape[-2:]) > _LARGEST_MASK:
+        return None
+    lower = node.op == "tril"
+    rows, columns = x.shape[-2:]
+    mask = new.constant(node, np.tri(rows, columns, k=node.kwargs.get("k", 0) - (not lower), dtype=np.bool))
+    zero = new.number(node, 0)
+    return new.make(node, "where", mask, *((x, zero) if lower else (zero, x)))
+
+
+@rule("roll")
+def rolls(new: Rewriting, node: Node) -> Node | None:
+    """What is rolled along one axis is its two parts, the other way round."""
+    x, shift, axis = _first(node), node.kwargs.get("shift", node.args[-1]), node.kwargs.get("axis")
+    if x is None or not x.shape or type(shift) is not tuple or type(axis) is not tuple or len(shift) != 1 or (
+            len(axis) != 1 or not prod(x.shape)):  # fmt: skip
+        return None
+    at, n = axis[0] % len(x.shape), x.shape[axis[0]]
+    first = n - shift[0] % n
+    if first == n:
+        return None
+    parts = []
+    for part, length in ((slice(first, None), n - first), (slice(None, first), first)):
+        shape = (*x.shape[:at], length, *x.shape[at + 1 :])
+        parts.append(new.make(node, INDEX, x, (*(slice(None),) * at, part), shape=shape))
+    return new.make(node, "concat", parts, axis=at)
+
+
 @rule("")
 def constants(new: Rewriting, node: Node) -> Node | None:
     """What follows from constants alone is one, if it is small."""
