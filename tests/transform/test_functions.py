@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import gradwright as gw
 from gradwright.autograd import Function
 from gradwright.autograd import forward_ad as fw
+from gradwright.func import jacfwd, jacrev, jet, jvp
 from gradwright.transform.arguments import differentiable
 from gradwright.transform.functions import Again, tensors_in
 
@@ -90,3 +92,63 @@ def test_at_a_level_forward_runs_on_values_and_what_it_saves_moves():
         g = gw.autograd.grad(y.sum(), x)[0]
         assert np.allclose(fw.unpack_dual(g).tangent.numpy(), 2 * V)
     assert all(type(a) is np.ndarray for a in seen)
+
+
+KEEPS = {
+    "clone": lambda ctx, x: x.clone(),
+    "product": lambda ctx, x: x * 1,
+    "attribute": lambda ctx, x: setattr(ctx, "kept", x.clone()),
+}
+
+
+def _pushed(f):
+    return lambda x: jvp(f, (x,), (x * 0 + 1,))[1]
+
+
+NESTED = {
+    "jvp of jvp": lambda f: _pushed(_pushed(f)),
+    "jvp of jvp of jvp": lambda f: _pushed(_pushed(_pushed(f))),
+    "jacfwd of jacfwd": lambda f: jacfwd(jacfwd(f)),
+    "jacfwd of jacrev": lambda f: jacfwd(jacrev(f)),
+    "jacrev of jacrev": lambda f: jacrev(jacrev(f)),
+    "jacrev of jacfwd": lambda f: jacrev(jacfwd(f)),
+    "jet": lambda f: lambda x: jet(f, (x,), ([x * 0 + 1, x * 0],))[1][1],
+}
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("by_jvp", [False, True])
+@pytest.mark.parametrize("road", NESTED)
+def test_what_was_kept_before_an_input_was_written_moves_in_nested_transforms(keep, by_jvp, road):
+    """It lost its tangent of the levels outside once, or was what had been written twice."""
+
+    class Times(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            kept = KEEPS[keep](ctx, x)
+            ctx.save_for_backward(kept, y)
+            ctx.save_for_forward(kept, y)
+            ctx.mark_dirty(x)
+            return x.mul_(y)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, g * (ctx.kept if keep == "attribute" else x)
+
+    def pushforward(ctx, t, u):
+        x, y = ctx.saved_tensors
+        return t.mul_(y).add_(u * (ctx.kept if keep == "attribute" else x))
+
+    if by_jvp:
+        Times.jvp = staticmethod(pushforward)
+    x = gw.tensor(1.3, dtype=gw.float64)
+    power = np.exp(2 * 1.3) * 1.3 ** np.arange(5)  # (x**2 exp(x))**2 = x**4 exp(2 x), which is derived by hand
+    second = power @ [0, 0, 12, 16, 4]
+    third = power @ [0, 24, 72, 48, 8]
+    try:
+        found = float(NESTED[road](lambda x: Times.apply(x * x, x.exp()) ** 2)(x))
+    except RuntimeError:
+        assert (road, by_jvp) in {("jacrev of jacfwd", False), ("jet", True)}
+        return
+    assert np.isclose(found, third if road.count("jvp") == 3 else second, rtol=1e-12)

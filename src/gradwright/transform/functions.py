@@ -30,12 +30,17 @@ class Again:
     """The arguments of a Function as they were, and the random numbers that it is about to draw."""
 
     def __init__(self, cls: Any, args: Sequence[Any]) -> None:
-        self.args = [wrap(unwritten(a.array), a._node) if isinstance(a, TensorBase) else a for a in args]
+        self.args: Sequence[Any] = args
+        self.renew()
         shared.generator()  # it may not have been asked for yet
         self._states: dict[Any, Any] = {shared: shared.get_state()}
         level = now().level
         streams = [*outside_ctx.of(cls).streams, *([] if level is None else level.streams())]
         self._states |= {s: s.get_state() for s in streams}
+
+    def renew(self) -> None:
+        """Let the arguments be new copies of what they are."""
+        self.args = [wrap(unwritten(a.array), a._node) if isinstance(a, TensorBase) else a for a in self.args]
 
     def run(self, f: Callable[..., Any], *args: Any) -> Any:
         """What ``f`` returns of the arguments, and of these after them."""

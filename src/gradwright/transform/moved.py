@@ -110,6 +110,8 @@ def _has_history(v: Any) -> bool:
 
 def _context(cls: Any, again: Again, values: Sequence[Any], result: Any) -> tuple[Any, Any]:
     """The ctx that forward leaves on copies, with the inputs and outputs themselves where it has saved those."""
+    first = again.args
+    again.renew()  # of what the second run, if there is one, begins with
     with values_alone():
         ctx, second = inside(partial(recording, False), resumed, again.run, partial(begun, cls))
     copies = again.args
@@ -117,6 +119,7 @@ def _context(cls: Any, again: Again, values: Sequence[Any], result: Any) -> tupl
     kept = [*ctx._to_save, *[part for name, value in vars(ctx).items() for _, part in reachable(name, value)]]
     replaced = {id(t) for t in [*ctx._to_save, *tensors_in(vars(ctx))] if _of(pairs, t) is not t}
     if any(_moves(part) and id(part) not in replaced for part in kept):
+        copies = again.args = first
         try:
             ctx, second = again.run(partial(begun, cls))
         except RuntimeError as error:

@@ -19,6 +19,7 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.base import dtypes
+from gradwright.base.cpython.at_once import having
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.levels import Level, LevelArray, promote
@@ -63,6 +64,10 @@ class Moving(LevelArray):
     def detached(self) -> Any:
         """The value alone, without history, in the same memory."""
         return self.tensor.detach().array
+
+    def copy(self) -> Any:
+        """The same in memory of its own, moving as it does: in a Function's forward, too."""
+        return having(halted, -1, super().copy)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         if self.level.alive and not self.level.halted() and not is_guarded():
