@@ -295,6 +295,49 @@ def test_an_output_that_is_the_input_changed_in_place():
     close(x, 2 * X)
 
 
+@pytest.mark.parametrize("by_jvp", [False, True])
+@pytest.mark.parametrize("moves", [False, True])
+def test_an_input_changed_in_place_under_vmap_in_a_transform(by_jvp, moves):
+    """The levels inside of vmap see the change; those outside are refused, by the Function's own name."""
+
+    class Times(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            kept = x.clone()
+            ctx.save_for_backward(kept, y)
+            ctx.save_for_forward(kept, y)
+            ctx.mark_dirty(x)
+            return x.mul_(y)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, g * x
+
+    if by_jvp:
+        Times.jvp = staticmethod(lambda ctx, t, u: t.mul_(ctx.saved_tensors[1]).add_(u * ctx.saved_tensors[0]))
+
+    def f(x):
+        t = x * x if moves else (x * 0).detach() + 2
+        return (Times.apply(t, x.exp()) + t).sum()
+
+    def same(x):
+        return (2 * (x * x if moves else 2) * x.exp()).sum()
+
+    one = gw.ones_like(X[0])
+    close(vmap(gw.func.grad(f))(X), vmap(gw.func.grad(same))(X))
+    pushed = [vmap(lambda x, g=g: gw.func.jvp(g, (x,), (one,))[1])(X) for g in (f, same)]
+    close(*pushed)
+    for outside in (
+        lambda: gw.func.jvp(vmap(f), (X,), (gw.ones_like(X),)),
+        lambda: gw.func.grad(lambda x: vmap(f)(x).sum())(X),
+        lambda: vmap(f)(X.clone().requires_grad_()),
+        lambda: gw.func.jacrev(vmap(f))(X),
+    ):
+        with pytest.raises(RuntimeError, match=r"vmap: Times writes to its input \(ctx.mark_dirty\).*Return a new"):
+            outside()
+
+
 class Sine(Function):
     """Its numbers come from NumPy, its vmap takes batches as they are, and it saves on ctx by itself."""
 

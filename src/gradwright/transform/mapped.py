@@ -201,6 +201,8 @@ class _Run:
 
     here: Any = None
     """The runner of the Function itself."""
+    writer: str = ""
+    """Its name, if it may mark inputs dirty."""
 
     def __call__(self, *xs: Any, here: bool = False) -> tuple[Any, ...]:
         """The tensors among the outputs for these; the structure of the outputs is kept."""
@@ -224,6 +226,7 @@ class _Run:
 def _mapped(level: Any, cls: Any, xs: Sequence[Any], which: Sequence[bool]) -> Any:
     run = _Run(level, cls.apply, which, xs)
     run.here = lambda *args: here(cls, args)
+    run.writer = cls.__name__ if "mark_dirty" in outside_ctx.of(cls).loaded else ""
     outs = Mapped.apply(run, *[x for x in xs if isinstance(x, TensorBase)])
     return unflatten(run.rest, iter(outs))
 
@@ -235,7 +238,15 @@ class _Graph:
         self.run, self.level = run, run.another(before and before.level.draws)
         through_levels = self.again = before is not None
         self.leaves = [self._leaf(x, b, n, through_levels) for x, b, n in zip(xs, run.which, needs, strict=True)]
-        self.outs = self._inside(partial(run, *self.leaves, here=not through_levels))
+        versions = [int(x._counter[0]) for x in xs] if run.writer else []
+        try:
+            self.outs = self._inside(partial(run, *self.leaves, here=not through_levels))
+        finally:
+            if run.writer and versions != [int(x._counter[0]) for x in xs]:  # how they move now is not told outside
+                raise RuntimeError(
+                    f"vmap: {run.writer} writes to its input (ctx.mark_dirty) under vmap, while the whole batch is "
+                    "differentiated outside of that vmap. Return a new tensor instead, such as x * 2 for x.mul_(2)."
+                )
 
     def _leaf(self, x: Any, batch: bool, needs: bool, through_levels: bool) -> Any:
         if needs and through_levels and not batch:  # it has a history outside, which a leaf here has not
