@@ -149,6 +149,6 @@ def test_what_was_kept_before_an_input_was_written_moves_in_nested_transforms(ke
     try:
         found = float(NESTED[road](lambda x: Times.apply(x * x, x.exp()) ** 2)(x))
     except RuntimeError:
-        assert (road, by_jvp) in {("jacrev of jacfwd", False), ("jet", True)}
+        assert (road, by_jvp) == ("jacrev of jacfwd", False)
         return
     assert np.isclose(found, third if road.count("jvp") == 3 else second, rtol=1e-12)

@@ -175,11 +175,11 @@ class Movement(Level):
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
         pairs = [self.unpack(x) if differentiable(x) else (x, None) for x in inputs]
         values, motions = [x for x, _ in pairs], [m for _, m in pairs]
-        if not self.moves() or all(m is None for m in motions):
-            return self.outside(function.apply, *values)
-        result, found = self.outside(self.moved, function, values, motions)
+        moves = self.moves() and any(m is not None for m in motions)
+        result, found = self.outside(self.moved if moves else _still, function, values, motions)
         outs: list[Any] = []
         rest = flatten(result, outs)
+        found = found or [None] * len(outs)
         return unflatten(rest, iter([self._output(o, m, values, inputs) for o, m in zip(outs, found, strict=True)]))
 
     def _output(self, o: Any, motion: Any, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
@@ -215,6 +215,10 @@ class Movement(Level):
             own.array = self.joined(wrap(self.unpack(own)[0].array, value._node, own._counter), motion)
         elif own._view is None:
             own.array = other.array
+
+
+def _still(function: Any, values: Sequence[Any], motions: Sequence[Any]) -> tuple[Any, list[Any]]:
+    return function.apply(*values), []
 
 
 class Tangents(Movement):
