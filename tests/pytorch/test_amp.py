@@ -63,7 +63,7 @@ def test_the_dtype_that_would_be_used(torch):
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.filterwarnings("ignore:GradScaler:UserWarning", "ignore:torch.cuda.amp:UserWarning")
-@pytest.mark.filterwarnings("ignore:.*GradScaler is enabled:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*GradScaler is enabled:UserWarning", "ignore:clip_grad_norm_. the norm of")
 def test_steps_are_those_of_pytorch(torch, device):
     """With gradients that are clipped after unscaling, one of them not finite."""
     found = []

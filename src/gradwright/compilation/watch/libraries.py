@@ -210,6 +210,8 @@ OWN_EFFECTS = _names("""
     manual_seed seed set_rng_state set_default_dtype set_default_device set_default_tensor_type set_printoptions save
     set_num_threads initial_seed get_rng_state load data_ptr storage_offset storage untyped_storage""")
 """Functions of gradwright that act on more than tensors."""
+WHEN_FREED = _names("_gone forget")
+"""Functions of gradwright that Python calls when an object is freed: at any time, and not by the step."""
 OWN_CHANGES = _names("""
     add_module add_param_group load_state_dict remove requires_grad_ to half float double bfloat16 cpu cuda
     set_extra_state __setstate__ __setattr__ __delattr__ train eval share_memory to_empty""")

@@ -248,7 +248,7 @@ class _Observer:
             frame.f_trace_lines = False
             return self.imported
         if kind != OBSERVED:
-            if parent is None:
+            if parent is None or (kind == OWN and code.co_name in libraries.WHEN_FREED):
                 return None
             parent.expects = ""
             self.library(frame, code, kind, parent)

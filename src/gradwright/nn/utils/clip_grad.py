@@ -100,7 +100,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     tensor([0.6000, 0.8000])
     """
     total = creation.as_tensor(total_norm)
-    if _looked_at(~total.isfinite()) and not _looked_at(total.isfinite()):  # one may hold, and not the other: it is known
+    if _looked_at(~total.isfinite()) and not _looked_at(total.isfinite()):  # else nobody knows
         warn(
             f"clip_grad_norm_: the norm of the gradients is {total.item()}, so they are NaN or 0 from now on: "
             "error_if_nonfinite=True stops here, and detect_anomaly() says which operation made the first such number."

@@ -8,7 +8,7 @@ names the module; `gradwright.autograd.detect_anomaly` names the operation, at a
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -95,7 +95,7 @@ class stop_at_nan:
                 return value
             value = value.view_as(value)
             if value.requires_grad:
-                value.register_hook(partial(self._left, where, module))
+                _look_at_gradient(value, partial(self._left, where, module))
             return value
 
         return tuple(map(followed, args)), {name: followed(value) for name, value in kwargs.items()}
@@ -112,7 +112,7 @@ class stop_at_nan:
                     for ref, inner in self._newest:
                         if ref() is t:  # the result of the module's last child: the module is named
                             inner.remove()
-                    newest.append((weakref.ref(t), t.register_hook(partial(self._reached, where, module))))
+                    newest.append((weakref.ref(t), _look_at_gradient(t, partial(self._reached, where, module))))
             self._newest = newest
             return out
         own = next((n for n, p in module.named_parameters(recurse=False) if self._find(p) is not None), None)
@@ -168,6 +168,12 @@ class _Found(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.what} in {self.many} of {self.total} values, the first at {size(self.at)}"
+
+
+def _look_at_gradient(t: Tensor, look: Callable[[Any], None]) -> Any:
+    """Call ``look`` with a tensor's gradient, by a hook of its node, from which what works in place goes on."""
+    node, at = t.grad_fn, t.output_nr
+    return t.register_hook(look) if node is None else node.register_prehook(lambda grads: look(grads[at]))
 
 
 def _tensors(value: Any) -> Iterator[Any]:
