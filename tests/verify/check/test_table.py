@@ -122,7 +122,7 @@ def test_what_was_never_looked_at_is_not_called_right():
     findings = tuple(Finding(n, Outcome.SKIPPED if n in ("vmap", "complex") else Outcome.PASS) for n in CHECKS)
     c = Checked("F", "function", "f.py", 1, findings=findings)
     said = text(table.layout(Report(("f.py",), (c,)), 80)).replace("\n", " ")
-    right, _, rest = said.partition("Not looked at, as it applies to none: complex, vmap.")
+    right, _, rest = said.partition("Not looked at, as no sample or rule asks: complex, vmap.")
     assert rest
     assert "vmap" not in right.partition("Not shown")[2]
 

@@ -96,7 +96,7 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
         for part in textwrap.wrap("   ".join(s.replace(" ", "\xa0") for s in legend), max(width, 40)):
             yield [(part.replace("\xa0", " "), "dim")]
     made = {f.check for c in checked for f in c.findings if f.outcome is not Outcome.SKIPPED}
-    kinds = (("Not shown, as nothing is wrong there", made), ("Not looked at, as it applies to none", found - made))
+    kinds = (("Not shown, as nothing is wrong there", made), ("Not looked at, as no sample or rule asks", found - made))
     for what, some in kinds:
         if hidden := [n for n in shown if n not in names and n in some]:
             yield from _wrapped(f"{what}: {', '.join(hidden)}.", "dim", width)

@@ -32,6 +32,19 @@ class Seeded(Double):
         return g * ctx.n
 
 
+class DrawsOntoTheClass(Double):
+    """Of which the same seed before each call would show nothing."""
+
+    @staticmethod
+    def forward(ctx, x):
+        DrawsOntoTheClass.n = random.random()
+        return x * DrawsOntoTheClass.n
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * DrawsOntoTheClass.n
+
+
 class ChangesCtx(Double):
     @staticmethod
     def forward(ctx, x):
@@ -79,7 +92,7 @@ def test_right(check, function):
 
 @pytest.mark.parametrize(("check", "function", "cause"), [
     (runs, Nothing, "wrong type"), (runs, Flat, "zero"), (deterministic, Counts, "stale state"),
-    (independent_calls, ChangesCtx, "stale state"),
+    (independent_calls, ChangesCtx, "stale state"), (independent_calls, DrawsOntoTheClass, "stale state"),
 ])  # fmt: skip
 def test_wrong(check, function, cause):
     finding = check(trial(function, x))

@@ -148,10 +148,12 @@ def independent_calls(trial: Trial) -> Finding:
     there = other.run()
     if there.outputs:
         other.backward(there)
-    mixed, beside = trial.run(), other.run()
+    mixed, beside = trial.run(), other.run(seeded=False)  # other numbers, and other random ones
     if beside.outputs and [o.shape for o in beside.outputs] == [o.shape for o in mixed.outputs]:
         if not close(trial.backward(mixed), alone):
             return _disturbed(trial, "after another call of forward, backward gives another gradient")
+        again, beside = trial.run(), other.run()
+        trial.backward(again)
         fresh = other.run()
         if not close(other.backward(beside), other.backward(fresh)):
             return _disturbed(trial, "with another call's backward before it, backward gives another gradient")
