@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from gradwright.base.cpython.forks import lock
 from gradwright.base.cpython.lent import Export, fingerprint, joined, sample, through_buffer
 from gradwright.engine.source_line import Place, here, warn
@@ -179,7 +181,7 @@ class ExportedVersion(int):
     def of_part(self, array: Any) -> int:
         """The version with which a node saves an array of this memory."""
         brought = self.brought if self.source is None else getattr(self.source[0], "brought", None)
-        if brought is None:
+        if brought is None or array.__class__ is not np.ndarray:  # that of a trace shows no numbers
             return +self
         saved = ExportedVersion.of(self, [], self.look(), self.asides)
         saved.part = array, sample(array), brought
