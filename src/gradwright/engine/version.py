@@ -181,7 +181,7 @@ class ExportedVersion(int):
     def of_part(self, array: Any) -> int:
         """The version with which a node saves an array of this memory."""
         brought = self.brought if self.source is None else getattr(self.source[0], "brought", None)
-        if brought is None or array.__class__ is not np.ndarray:  # that of a trace shows no numbers
+        if brought is None or not isinstance(array, np.ndarray):  # that of a trace shows no numbers
             return +self
         saved = ExportedVersion.of(self, [], self.look(), self.asides)
         saved.part = array, sample(array), brought

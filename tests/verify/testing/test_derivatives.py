@@ -83,7 +83,7 @@ def test_a_thousandth_too_much_in_any_formula_is_found(name: str, argument: str)
     wrong = Rule(lambda xp, g, *saved: rule.fn(xp, g, *saved) * 1.001, rule.names)
     changed = replace(right, rules=right.rules | {argument: wrong})
     with pytest.raises(AssertionError, match=f"{name}.*order 1"):
-        check_derivatives(changed, right.samples[0], order=1)
+        check_derivatives(changed, right.samples[-1 if argument == "along" else 0], order=1)
 
 
 def test_passes_that_differ_are_found() -> None:
