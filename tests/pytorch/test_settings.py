@@ -7,8 +7,11 @@ from gradwright.pytorch import settings
 
 
 @pytest.fixture(autouse=True)
-def as_before(monkeypatch):
-    monkeypatch.setattr(settings, "_now", dict(settings._now))
+def as_before():
+    held = settings._now
+    settings._now = dict(held)
+    yield
+    settings._now = held
 
 
 def test_threads():
