@@ -121,6 +121,11 @@ def test_only_what_is_named_for_needed_inputs_is_saved():
     assert tanh(x).grad_fn.saved_tensors[0].grad_fn.name() == "tanhBackward"
 
 
+@pytest.mark.parametrize("call", [scaled, tanh, lambda x: product(x, x)])
+def test_its_ctx_has_no_attributes_to_look_after(call):
+    assert vars(call(leaf(1.0, 2.0)).grad_fn) == {}
+
+
 def test_only_what_is_needed_is_computed():
     ran = []
     op = custom_op(lambda x, y: x * y)

@@ -46,7 +46,7 @@ class BackwardNode(Node):
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
 
-    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_given", "_kept", "_left", "_materialize", "_metas",
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_given", "_left", "_materialize", "_metas", "_needed",
                  "_needs", "_nothing", "_outputs", "_ports", "_read", "_replay", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
@@ -59,8 +59,6 @@ class BackwardNode(Node):
     _flat: tuple[Any, ...]
     _given: dict[int, Any]
     """Weak references to the saved tensors that are no leaves and no outputs, by number."""
-    _kept: Any
-    """The values that the derivatives of a `gradwright.function.custom_op.CustomOp` ask for."""
     _left: dict[str, Any]
     """The user's other attributes, as forward left them; unset if there were none."""
     _materialize: bool
@@ -68,6 +66,8 @@ class BackwardNode(Node):
     """The user's attributes that hold tensors, packed, if the node is a `ctx_attributes.Keeping`."""
     _metas: list[tuple[tuple[int, ...], Any] | None]
     """Shape and dtype of each input; None for one that is no tensor."""
+    _needed: Any
+    """The values that the derivatives of a `gradwright.function.custom_op.CustomOp` ask for."""
     _nothing: set[int]
     """The inputs for which backward has returned None though asked; unset if there are none."""
     _outputs: list[tuple[tuple[int, ...], Any] | None]
