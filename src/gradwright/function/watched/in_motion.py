@@ -9,7 +9,7 @@ ctx as the first one did, and draws no random numbers that anybody misses.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -70,7 +70,6 @@ def compared(again: Callable[[], None], given: Sequence[Any], guard: Guard, foun
 
 def passed(run: Callable[[Callable[[Any], Any]], Any]) -> None:
     """Run ``run(still)``, recorded, and a pass from what it returns to the leaves that ``still`` makes of tensors."""
-    before = now()
     leaves: dict[int, Any] = {}
 
     def still(t: Any) -> Any:
@@ -80,18 +79,21 @@ def passed(run: Callable[[Callable[[Any], Any]], Any]) -> None:
             leaves[id(t)] = wrap(_values(t.array)).requires_grad_()
         return leaves[id(t)]
 
+    _pass(partial(run, still), leaves.values())
+
+
+def _pass(run: Callable[[], Any], leaves: Collection[Any]) -> None:
+    """Run ``run()``, recorded, and a pass from what it returns to the ``leaves`` that it makes meanwhile, or has."""
+    before = now()
     try:
         switch(before.but(records=True, stopped=-1, listener=None))
-        _pass(run(still), [*leaves.values()])
+        found = run()
+        outs = [t for t in (found if isinstance(found, (tuple, list)) else (found,)) if isinstance(t, TensorBase)]
+        outs = [t for t in outs if t._node is not None]
+        if outs and leaves:
+            grad(outs, leaves, [unequal(t) for t in outs], allow_unused=True)
     finally:
         switch(before)
-
-
-def _pass(found: Any, leaves: Sequence[Any]) -> None:
-    outs = [t for t in (found if isinstance(found, (tuple, list)) else (found,)) if isinstance(t, TensorBase)]
-    outs = [t for t in outs if t._node is not None]
-    if outs and leaves:
-        grad(outs, leaves, [unequal(t) for t in outs], allow_unused=True)
 
 
 def _lost(guard: Guard, message: str, ends: Sequence[Node], t: Any, inside: bool) -> Any:
@@ -111,16 +113,14 @@ def _histories(array: Any) -> list[Node]:
 
 
 def _look(node: Any, grads: Sequence[Any]) -> None:
-    before, leaves = now(), _Leaves(node)
+    leaves = _Leaves(node)
     put_back, following = replace(node, leaves.of), node._next
     try:
-        switch(before.but(records=True, stopped=-1, listener=None))
         node._next = tuple([leaves.inputs[n]._node if n in leaves.inputs else n for n in following])
-        _pass(node._recorded([leaves.still(g) for g in grads], None), leaves.all)
+        _pass(lambda: node._recorded([leaves.still(g) for g in grads], None), leaves.all)
     finally:
         put_back()
         node._next = following
-        switch(before)
 
 
 class _Leaves:
