@@ -248,7 +248,7 @@ def largest(g: Any) -> float:
     """The largest magnitude in a cotangent, in all examples of a batch, and in how it moves."""
     array = g.array if isinstance(g, TensorBase) else g
     if isinstance(array, LevelArray):
-        return max(largest(part) for part in (array.tensor, *array.parts) if part is not None)
+        return max(largest(part) for part in array.parts or (array.tensor,) if part is not None)
     array = np.abs(np.asarray(array))
     return float(array.max()) if array.size else 0.0
 
