@@ -76,17 +76,16 @@ def rewound(counters: Iterable[list[Any]]) -> Iterator[None]:
         yield
     finally:
         for counter, old, version in before:
-            exports = dict.fromkeys([*getattr(old, "exports", ()), *getattr(counter[0], "exports", ())])
-            counter[0] = version
+            was = old if isinstance(old, ExportedVersion) else _PLAIN
+            exports = dict.fromkeys([*was.exports, *getattr(counter[0], "exports", ())])
             still = [exported for exported in exports if exported.is_open()]
-            if still or getattr(old, "brought", None) or getattr(old, "source", None):
-                kind = old.__class__ if isinstance(old, ExportedVersion) else ExportedVersion
-                writes, asides = getattr(version, "writes", 0), getattr(version, "asides", 0)
-                counter[0] = made = kind.of(int(version), still, writes, asides)
-                for name in ("place", "brought", "source"):
-                    setattr(made, name, getattr(old, name, None))
-                for exported in still:
-                    exported.seen = fingerprint(exported.array)
+            made: Any = was.renewed(version, still)
+            counter[0] = made
+            if made is not version:
+                made.writes, made.asides = getattr(version, "writes", 0), getattr(version, "asides", 0)
+                made.place = was.place
+            for exported in still:
+                exported.seen = fingerprint(exported.array)
 
 
 class Untracked(int):
@@ -215,9 +214,13 @@ class ExportedVersion(int):
                 exported.seen = None
             if self.source and (told := exported_version(self.source)):
                 told.asides += writes
+        return self.renewed(int(self) + writes, still)
+
+    def renewed(self, version: int, still: list[Export]) -> int:
+        """One of the same memory, to which these can be written ``still``; ``version`` itself if nobody can write."""
         if not (still or self.brought or self.source):
-            return int(self) + writes
-        made = type(self).of(int(self) + writes, still)
+            return version
+        made = type(self).of(int(version), still)
         made.brought, made.source = self.brought, self.source
         return made
 
