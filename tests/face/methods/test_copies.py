@@ -26,6 +26,18 @@ class State(gw.nn.Buffer):
     """A buffer of the user's."""
 
 
+class Private(gw.nn.Buffer):
+    """A buffer with slots, one of them private."""
+
+    __slots__ = ("__secret", "shown")
+
+
+class Single(gw.nn.Buffer):
+    """A buffer whose one slot is named by a string."""
+
+    __slots__ = "lonely"  # noqa: PLC0205 - Python takes it, too
+
+
 KINDS = {
     "tensor": lambda: gw.tensor([2.0, 3.0], requires_grad=True),
     "constant": lambda: gw.tensor([2.0, 3.0], dtype=gw.bfloat16),
@@ -57,6 +69,15 @@ def test_what_comes_along(kind, way):
         (y * 2).sum().backward()
         assert y.grad.tolist() == [7, 9]
         assert x.grad.tolist() == [5, 7]
+
+
+@pytest.mark.parametrize(("kind", "names"), [(Private, ("_Private__secret", "shown")), (Single, ("lonely",))])
+def test_slots_come_along_in_a_pickle(kind, names):
+    x = kind(gw.tensor([2.0, 3.0]))
+    for k, name in enumerate(names):
+        setattr(x, name, k)
+    y = WAYS["pickle"](x)
+    assert [getattr(y, name) for name in names] == [*range(len(names))]
 
 
 @pytest.mark.parametrize("way", ["deepcopy", "pickle"])

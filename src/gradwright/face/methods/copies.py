@@ -16,6 +16,7 @@ from gradwright.engine.strict import warn
 from gradwright.engine.view import alias_of
 from gradwright.face.functions.shape import clone
 from gradwright.face.methods.subclasses import attributes
+from gradwright.function.contract.reached import slots
 from gradwright.function.watched.in_backward import made_of
 
 
@@ -47,10 +48,10 @@ def pickled(t: Any) -> Any:
     if not t.is_leaf:
         warn_of_lost_history(t, "pickled")
     _warn_of_hooks(t)
-    own = [c.__dict__.get("__slots__", ()) for c in type(t).__mro__ if c is not TensorBase]
-    slots = {name: getattr(t, name) for names in own for name in names if hasattr(t, name)}
+    own = [name for name in slots(type(t)) if name not in TensorBase.__slots__]
+    held = {name: getattr(t, name) for name in own if hasattr(t, name)}
     made = type(t), t.array, t.requires_grad, _gradient(t)
-    return unpickled, made, (attributes(t), slots) if slots else attributes(t) or None
+    return unpickled, made, (attributes(t), held) if held else attributes(t) or None
 
 
 def _gradient(t: Any) -> Any:
