@@ -295,6 +295,11 @@ class AccumulateGrad(Node):
         return f"<AccumulateGrad object at {hex(id(self))}>"
 
 
+def is_input(node: Any) -> bool:
+    """Whether a node is the end of the graph at an input of a function that is differentiated now."""
+    return type(node) is AccumulateGrad and node._inner and not node.ended
+
+
 def _check_addable(grad: Any, end: AccumulateGrad) -> None:
     """RuntimeError if a .grad, set by the user, cannot be added to in place; a warning if another leaf has it, too."""
     leaf = end.variable

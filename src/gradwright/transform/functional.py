@@ -16,7 +16,7 @@ from gradwright.engine.backward import walk
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import inference_mode
 from gradwright.engine.levels import LevelArray, moves
-from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.node import is_input
 from gradwright.engine.strict import warn
 from gradwright.function.watched.in_backward import unequal
 from gradwright.ops.shape import alias, permute_dims, reshape, stack
@@ -371,7 +371,7 @@ def inputs_of(value: Any, name: str, create_graph: bool) -> tuple[bool, tuple[An
 def _in_transform(x: Any) -> bool:
     """Whether a tensor moves, or its history ends in an input of a function that is differentiated now."""
     nodes = [] if x._node is None else walk([x._node])
-    return moves(x.array) or any(type(n) is AccumulateGrad and n._inner and not n.ended for n in nodes)
+    return moves(x.array) or any(map(is_input, nodes))
 
 
 def _held(x: Any, create_graph: bool) -> Any:

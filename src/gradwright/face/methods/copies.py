@@ -11,7 +11,7 @@ from numpy.lib.array_utils import byte_bounds
 from gradwright.engine import memory
 from gradwright.engine.base import TensorBase, unpickled, warn_of_lost_history, wrap
 from gradwright.engine.levels import moves
-from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.node import is_input
 from gradwright.engine.strict import warn
 from gradwright.engine.view import alias_of
 from gradwright.face.functions.shape import clone
@@ -22,8 +22,7 @@ from gradwright.function.watched.in_backward import made_of
 
 def is_alone(t: Any) -> bool:
     """Whether no derivative goes through ``t``: a leaf, and no input of a function that is differentiated now."""
-    node = t._node
-    return t.is_leaf and not moves(t.array) and not (type(node) is AccumulateGrad and node._inner and not node.ended)
+    return t.is_leaf and not moves(t.array) and not is_input(t._node)
 
 
 def shallow(t: Any, out: Any) -> Any:
