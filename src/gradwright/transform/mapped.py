@@ -226,7 +226,7 @@ class _Run:
 def _mapped(level: Any, cls: Any, xs: Sequence[Any], which: Sequence[bool]) -> Any:
     run = _Run(level, cls.apply, which, xs)
     run.here = lambda *args: here(cls, args)
-    run.writer = cls.__name__ if "mark_dirty" in outside_ctx.of(cls).loaded else ""
+    run.writer = cls.__name__ if outside_ctx.of(cls).marks else ""
     outs = Mapped.apply(run, *[x for x in xs if isinstance(x, TensorBase)])
     return unflatten(run.rest, iter(outs))
 

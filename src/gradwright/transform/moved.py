@@ -179,7 +179,7 @@ def _in_own_memory(o: Any, t: Any, values: Sequence[Any], tangents: Sequence[Any
 
 def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, list[Any]]:
     """`moved` by the rule of the rule. What forward writes in place is written once, and followed on copies."""
-    writes = "mark_dirty" in outside_ctx.of(cls).loaded
+    writes = outside_ctx.of(cls).marks
     again = Again(cls, values) if writes else None
     result = cls.apply(*values) if writes else None
     start = ticket()

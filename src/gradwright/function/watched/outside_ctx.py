@@ -49,14 +49,15 @@ class NamedSpots:
     Attributes:
         read: those that backward may read.
         written: those that forward may write.
-        loaded, stored: the names of attributes that forward reads and sets, of whatever.
+        stored: the names of attributes that forward sets, of whatever.
+        marks: whether forward may mark inputs dirty, as it reads that name.
         streams: the random numbers that forward may draw, other than gradwright's.
     """
 
     def __init__(self, cls: Any) -> None:
         user = getattr(cls, "_user", cls)
         forward = Reader([user.forward, user.setup_context])
-        self.loaded, self.stored = forward.loaded, forward.stored
+        self.marks, self.stored = "mark_dirty" in forward.loaded, forward.stored
         self.streams = streams(forward.values(), forward.loaded)
         self.written = forward.spots(forward.stored)
         backward = Reader([user.backward, user.vjp])
