@@ -166,6 +166,22 @@ def test_a_norm_that_is_a_number_does_not_overflow(p, dtype, size):
     assert grads(ps) == pytest.approx(np.array([1.0, -0.5, 0.25, 0.0]) / exact, rel=1e-2, abs=0)
 
 
+def test_a_norm_that_overflows_beside_other_gradients():
+    of_none = gw.nn.utils.get_total_norm([gw.ones(0), gw.full((4,), 1e30)])
+    assert of_none.item() == pytest.approx(2e30)
+    mixed = gw.nn.utils.get_total_norm([gw.full((300, 300), 300.0, dtype=gw.float16), gw.ones(3)])
+    assert mixed.dtype is gw.float32
+    assert mixed.item() == pytest.approx(9e4)
+
+
+def test_gradients_of_zero_whose_norm_nobody_looks_at():
+    pytest.importorskip("jax")
+    w = gw.ones(2, device="jax:0", requires_grad=True)
+    w.grad = gw.zeros(2, device="jax:0")
+    assert gw.nn.utils.clip_grad_norm_(w, 1.0).item() == 0
+    assert w.grad.tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_norm_that_is_no_number_is_warned_of(bad):
     w = gw.zeros(2, requires_grad=True)

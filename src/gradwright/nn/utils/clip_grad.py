@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -15,7 +14,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import now
 from gradwright.engine.strict import warn
-from gradwright.face import creation, linalg, xp
+from gradwright.face import creation, linalg
 from gradwright.face.functions.join import stack
 from gradwright.face.reading import overwrite
 from gradwright.face.reading.require import require
@@ -41,13 +40,13 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
     if not held:
         return creation.tensor(0.0)
     p, first = float(norm_type), held[0].device
-    total = _norm(held, p, first)
-    if _looked_at(~total.isfinite()):
-        peak = creation.tensor(0.0, dtype=total.dtype, device=first)
-        for t in held:
-            peak = xp.maximum(peak, linalg.vector_norm(t.detach(), math.inf).to(first, total.dtype))
-        scaled = [t.detach() / peak.to(t.device, t.dtype.to_real()) for t in held]
-        total = xp.where(peak.isfinite(), peak * _norm(scaled, p, first), total)
+    total = None
+    if p == 2 and all(t.dtype in _PLAIN and (t.device is first or t.device == first) for t in held):
+        total = wrap(quietly(_length, [t.array if t._view is None else t.detach().array for t in held]))
+    if total is None or _may_have_overflowed(total):
+        dtype = reduce(dtypes.promote_types, [t.dtype for t in held])
+        norms = [linalg.vector_norm(t.detach(), p, dtype=dtypes.promote_types(t.dtype, dtype.to_real())) for t in held]
+        total = linalg.vector_norm(stack([n.to(first) for n in norms]), p)
     if error_if_nonfinite:
         require(total.isfinite().array, (
             f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
@@ -56,17 +55,10 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
     return total
 
 
-def _looked_at(condition: Any) -> bool:
-    """Whether a condition may hold, where values may be looked at: not while a step is traced."""
-    return now().interpreter is None and backends.namespace(condition.array).may_hold(condition.array)
-
-
-def _norm(held: list[Any], p: float, first: Any) -> Any:
-    if p == 2 and all(t.dtype in _PLAIN and (t.device is first or t.device == first) for t in held):
-        return wrap(quietly(_length, [t.array if t._view is None else t.detach().array for t in held]))
-    norms = [linalg.vector_norm(t.detach(), p) for t in held]
-    dtype = reduce(dtypes.promote_types, [n.dtype for n in norms])
-    return linalg.vector_norm(stack([n.to(first, dtype) for n in norms]), p)
+def _may_have_overflowed(total: Any) -> bool:
+    """Whether a norm may be no number, where values may be looked at: not while a step is traced."""
+    space = backends.namespace(total.array)
+    return now().interpreter is None and space.may_hold(~space.isfinite(total.array))
 
 
 _USED_UP = "`parameters` is an empty generator, no gradient clipping will occur."
@@ -100,13 +92,15 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     tensor([0.6000, 0.8000])
     """
     total = creation.as_tensor(total_norm)
-    if _looked_at(~total.isfinite()) and not _looked_at(total.isfinite()):  # else nobody knows
+    divisor = total + 1e-6
+    space = backends.namespace(divisor.array)
+    if now().interpreter is None and not space.may_hold(space.isfinite(divisor.array)):  # else nobody knows
         warn(
             f"clip_grad_norm_: the norm of the gradients is {total.item()}, so they are NaN or 0 from now on: "
             "error_if_nonfinite=True stops here, and detect_anomaly() says which operation made the first such number."
         )
-    coefficient = _bound("max_norm", max_norm) / (total + 1e-6)
-    if backends.namespace(coefficient.array).may_hold(~(coefficient.array >= 1)):
+    coefficient = _bound("max_norm", max_norm) / divisor
+    if space.may_hold(~(coefficient.array >= 1)):
         coefficient = coefficient.clamp(max=1.0)
         for grad in _gradients(parameters):
             grad.mul_(coefficient.to(grad.device))
