@@ -47,12 +47,14 @@ def erfcx_integral(xp, x, *, n):
     """
     before, y = 2 / math.sqrt(math.pi), xp.special.erfcx(x)
     near, far, z = y, y, xp.maximum(x, xp.zero(x) + 1.5)
+    for k in range(1, n + 1):
+        before, near = near, (before - 2 * x * near) * (0.5 / k)
+    if not xp.may_hold(x > 1.5, often=True):
+        return near
     ratio = 1 / (z + xp.sqrt(z + 160 / z) * xp.sqrt(z))
     for k in range(78, 0, -1):
         ratio = 0.5 / (z + (k + 1) * ratio)
         far = far * ratio if k <= n else far
-    for k in range(1, n + 1):
-        before, near = near, (before - 2 * x * near) * (0.5 / k)
     return xp.where(x > 1.5, far, near)
 
 
