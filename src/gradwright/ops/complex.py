@@ -62,12 +62,16 @@ def imag(xp, x):
 imag.vjp(x=lambda xp, g: to_complex(xp.zeros_like(g), g))
 
 
+def out_of_range(xp, total):
+    """Where a sum of powers has lost what was too large or too small."""
+    return (total < float(xp.finfo(total.dtype).smallest_normal) / float(xp.finfo(total.dtype).eps)) | (total == _INF)
+
+
 @op(direct=True, kind="elementwise", samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4))])
 def over_square(xp, x, y):
     """z = x/(x**2 + y**2), 0 at the origin, without overflow; with w = y/(x**2 + y**2), dz/dx = (w - z)(w + z)."""
     square = x * x + y * y
-    lost = (square < float(xp.finfo(x.dtype).smallest_normal) / float(xp.finfo(x.dtype).eps)) | (square == _INF)
-    if not xp.may_hold(lost):
+    if not xp.may_hold(out_of_range(xp, square)):
         return x / square
     size = xp.abs(x) + xp.abs(y)
     size = xp.where((size > 0) & (size < _INF), size, xp.zero(size) + 1)

@@ -197,11 +197,11 @@ def asinh(xp, x):
     return xp.asinh(x)
 
 
-def _asinh_slope(xp, g, x):
-    return g / (xp.sqrt(1 + x * 1j) * xp.sqrt(1 - x * 1j) if is_complex(xp, x) else root_of_square(x, plus=1))
-
-
-asinh.vjp(x=_asinh_slope)
+asinh.vjp(
+    x=lambda xp, g, x: (
+        g / (xp.sqrt(1 + x * 1j) * xp.sqrt(1 - x * 1j) if is_complex(xp, x) else root_of_square(x, plus=1))
+    )
+)
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AcoshBackward0", samples=[Sample(A(3, 4, low=1.3, high=3.0))])
@@ -210,11 +210,7 @@ def acosh(xp, x):
     return xp.acosh(x)
 
 
-def _acosh_slope(xp, g, x):
-    return g / (xp.sqrt(x - 1) * xp.sqrt(x + 1) if is_complex(xp, x) else root_of_square(x, plus=-1))
-
-
-acosh.vjp(x=_acosh_slope)
+acosh.vjp(x=lambda xp, g, x: g / (xp.sqrt(x - 1) * xp.sqrt(x + 1) if is_complex(xp, x) else root_of_square(x, plus=-1)))
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="AtanhBackward0", samples=_UNIT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod as product
 
 from gradwright.ops.arithmetic import power
-from gradwright.ops.complex import is_complex, real_part
+from gradwright.ops.complex import is_complex, out_of_range, real_part
 from gradwright.ops.declare import A, Sample, builtin, op
 
 _INF = float("inf")
@@ -256,8 +256,8 @@ def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
 
 
 def _in_range(xp, total, out, x, ord, axis, keepdims):
-    """The norms ``out``, by scaled entries where a sum of powers has lost what was too large or too small."""
-    lost = (total < float(xp.finfo(total.dtype).smallest_normal) / float(xp.finfo(total.dtype).eps)) | (total == _INF)
+    """The norms ``out``, by scaled entries where a sum of powers is `out_of_range`."""
+    lost = out_of_range(xp, total)
     return xp.where(lost, _scaled_norm(xp, x, ord, axis, keepdims), out) if xp.may_hold(lost) else out
 
 
