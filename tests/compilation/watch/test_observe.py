@@ -21,6 +21,7 @@ import gradwright.nn.functional as F
 from gradwright import nn
 from gradwright.compilation.watch.guards import EQUAL, compiled_guards
 from gradwright.compilation.watch.observe import observed
+from gradwright.engine import memory, saved_hooks
 from gradwright.ops.declare import table
 from gradwright.utils.checkpoint import checkpoint as ck
 from tests.compilation.watch.seen import quiet
@@ -663,6 +664,27 @@ def test_what_an_import_does_is_not_observed(tmp_path, monkeypatch):
     assert found.result == 1
     assert [r.place.line for r in found.refusals] == [step.__code__.co_firstlineno + 1]
     assert quiet(step).result == 1
+
+
+@pytest.mark.parametrize("told", [
+    lambda of: functools.partial(memory._gone, of, 0), lambda of: functools.partial(saved_hooks._forgotten, of, 0, 0),
+], ids=["memory", "saved_hooks"])  # fmt: skip
+def test_code_that_is_told_that_an_object_is_freed_is_no_part_of_the_step(told):
+    class Ring:
+        def __init__(self):
+            self.ring = self
+
+    def step():
+        gc.collect()  # at any instruction, as far as the step knows
+        return gw.ones(2)
+
+    table, ring = {0: {0: 1.0}}, Ring()
+    ref = weakref.ref(ring, told(table))
+    gc.collect()  # what is young is freed before a run begins
+    del ring
+    alone = len(observed(step, (), {}).guards)
+    assert ref() is None
+    assert len(observed(step, (), {}).guards) == alone
 
 
 def test_code_that_is_exchanged_is_noticed():

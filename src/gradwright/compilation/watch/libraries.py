@@ -19,6 +19,8 @@ import sys
 import sysconfig
 import threading
 import types
+import weakref
+from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -83,6 +85,11 @@ def is_tuple_of_ours(frame: FrameType) -> bool:
     above, module = frame.f_back, frame.f_globals.get("__name__", "")
     made = frame.f_code.co_filename == "<string>" and module.startswith("namedtuple_")
     return made and above is not None and whose(above.f_code) == OWN
+
+
+def is_told_of_end(given: Iterable[Any]) -> bool:
+    """Whether Python calls a function since an object is freed, by its arguments: at any time, and not by the step."""
+    return any(isinstance(value, weakref.ref) and value() is None for value in given)
 
 
 def root(value: Any) -> str:
@@ -210,8 +217,6 @@ OWN_EFFECTS = _names("""
     manual_seed seed set_rng_state set_default_dtype set_default_device set_default_tensor_type set_printoptions save
     set_num_threads initial_seed get_rng_state load data_ptr storage_offset storage untyped_storage""")
 """Functions of gradwright that act on more than tensors."""
-WHEN_FREED = _names("_gone forget")
-"""Functions of gradwright that Python calls when an object is freed: at any time, and not by the step."""
 OWN_CHANGES = _names("""
     add_module add_param_group load_state_dict remove requires_grad_ to half float double bfloat16 cpu cuda
     set_extra_state __setstate__ __setattr__ __delattr__ train eval share_memory to_empty""")

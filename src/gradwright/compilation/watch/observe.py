@@ -40,7 +40,15 @@ from gradwright.compilation.watch.guards import (
     is_atom,
 )
 from gradwright.compilation.watch.instructions import OPCODES
-from gradwright.compilation.watch.libraries import OBSERVED, OWN, STANDARD, is_ours, is_tuple_of_ours, whose
+from gradwright.compilation.watch.libraries import (
+    OBSERVED,
+    OWN,
+    STANDARD,
+    is_ours,
+    is_told_of_end,
+    is_tuple_of_ours,
+    whose,
+)
 from gradwright.compilation.watch.numbers import Numbers
 from gradwright.compilation.watch.reads import BUFFERS, BYTES, Reads
 from gradwright.compilation.watch.stack import LostError, Stack
@@ -248,10 +256,13 @@ class _Observer:
             frame.f_trace_lines = False
             return self.imported
         if kind != OBSERVED:
-            if parent is None or (kind == OWN and code.co_name in libraries.WHEN_FREED):
+            if parent is None:
+                return None
+            given = _given(frame, code)
+            if kind == OWN and is_told_of_end(given):
                 return None
             parent.expects = ""
-            self.library(frame, code, kind, parent)
+            self.library(frame, code, kind, parent, given)
             if parent.result is None:
                 return None
             frame.f_trace_lines = False
@@ -263,12 +274,9 @@ class _Observer:
         frame.f_trace_opcodes = True
         return self.inside
 
-    def library(self, frame: Any, code: CodeType, kind: str, parent: Stack) -> None:
-        """Observed code has called code of a library, by whatever way."""
+    def library(self, frame: Any, code: CodeType, kind: str, parent: Stack, given: list[Any]) -> None:
+        """Observed code has called code of a library, by whatever way, with these arguments."""
         module = frame.f_globals.get("__name__") or ""
-        count = code.co_argcount + code.co_kwonlyargcount
-        count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-        given = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
         if kind == OWN:
             if code.co_name not in libraries.OWN_EFFECTS:
                 parent.unseen = False
@@ -431,6 +439,14 @@ class _Observer:
                         return [found]
         found = _unwrapped(frame.f_globals.get(code.co_name), code)
         return [] if found is None or code.co_freevars else [found]  # other functions may share the code of a closure
+
+
+def _given(frame: Any, code: CodeType) -> list[Any]:
+    """The arguments of a frame that begins."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    held = frame.f_locals
+    return [held.get(name) for name in code.co_varnames[:count]]
 
 
 def _is_closed_over(function: Any, frame: Any) -> bool:
