@@ -22,6 +22,7 @@ from gradwright.compilation.trace.host import Forward
 from gradwright.compilation.trace.record import Record, record
 from gradwright.compilation.trace.trace import Before, Survey, Trace, rewind
 from gradwright.compilation.trace.traced import Untraceable
+from gradwright.compilation.trace.units import unguarded
 from gradwright.compilation.watch.guards import Guard
 from gradwright.compilation.watch.numbers import Again, Numbers
 from gradwright.compilation.watch.observe import Refusal, observed
@@ -345,7 +346,7 @@ class Programs:
                 return self._eager(outcome.refusal, args, kwargs)
             result = self.function(*args, **kwargs)
             return self._eager(outcome.raised, args, kwargs, result) if outcome.raised and not in_vain else result
-        entry = self._entry(found, leaves, spec, trace.unguarded(seen.guards))
+        entry = self._entry(found, leaves, spec, unguarded(seen.guards, trace.settings.values()))
         arrays = entry.gather(leaves)
         if arrays is None:
             trace.rewind()
@@ -445,12 +446,11 @@ class Programs:
         """The result of an eager run, in which it is noted what Python reads where the arguments have this size."""
         entry.borrows = False
         seen = observed(self.function, args, kwargs)
-        settings = {(id(s.setting.container), s.setting.key) for s in entry.record.sources if s.setting is not None}
+        settings = [source.setting for source in entry.record.sources if source.setting is not None]
         if seen.refusals:
             self._parts(_first(seen.refusals))
         else:
-            guards = [g for g in seen.guards if not g.in_passing or (id(g.container), g.key) not in settings]
-            entry.guard(guards, leaves)
+            entry.guard(unguarded(seen.guards, settings), leaves)
         return seen.result
 
     def _parts(self, why: str) -> None:

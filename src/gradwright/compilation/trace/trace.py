@@ -33,7 +33,6 @@ from gradwright.compilation.trace.units import (
     place,
     where_it_is_used,
 )
-from gradwright.compilation.watch.guards import Guard
 from gradwright.compilation.watch.numbers import Again
 from gradwright.engine.base import Fixed, TensorBase, ticket, wrap
 from gradwright.engine.levels import LevelArray
@@ -281,12 +280,6 @@ class Trace(Follows):
             return None
         self.sources.setdefault(source, source.get_state())
         return Drawing(self.notes, source, self._left)
-
-    def unguarded(self, guards: Sequence[Guard]) -> list[Guard]:
-        """Those that are not about numbers that are read at every call."""
-        settings = {(at, key) for at, key, _ in self.settings}
-        return [guard for guard in guards
-                if not guard.in_passing or (id(guard.container), guard.key) not in settings]
 
     # -- memory --
 

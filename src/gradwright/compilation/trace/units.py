@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from gradwright import backends
 from gradwright.backends.numpy import NUMPY
 from gradwright.compilation.trace.traced import Traced, Untraceable
+from gradwright.compilation.watch.guards import Guard
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import lying_as, root, whole
@@ -115,6 +116,12 @@ class Setting:
         if self.index is not None:
             value = value[self.index] if type(value) is tuple and len(value) > self.index else None
         return value if type(value) is float and value != 0 else None
+
+
+def unguarded(guards: Iterable[Guard], settings: Iterable[Setting]) -> list[Guard]:
+    """The guards that are not about settings, which are read at every call."""
+    read = {(id(setting.container), setting.key) for setting in settings}
+    return [guard for guard in guards if not guard.in_passing or (id(guard.container), guard.key) not in read]
 
 
 def where_it_is_used(options: dict[str, Any], value: float) -> Any:
