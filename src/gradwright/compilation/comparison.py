@@ -21,6 +21,7 @@ from gradwright.compilation.node import (
     INPUT,
     GuardFailed,
     Interpreted,
+    Name,
     Node,
     Program,
     compute,
@@ -39,8 +40,6 @@ BOUND = 2000
 def next_look(calls: int) -> int:
     """In how many calls a program is compared again, after so many: the calls 4, 16, 64, 256 ... of it are."""
     return 3 * calls
-
-
 
 
 class Difference:
@@ -194,12 +193,8 @@ def _computing(nodes: Sequence[Node]) -> Iterator[tuple[Node, tuple[Any, ...]]]:
             number[node] = repr(np.asarray(node.args[0]).tolist())
         elif node.op != CHECK:
             number[node], counted = f"#{counted}", counted + 1
-            args, kwargs = node.with_args(lambda n: _Text(number.get(n, "a check")))
+            args, kwargs = node.with_args(lambda n: Name(number.get(n, "a check")))
             yield node, (node.op, *map(repr, args), *(f"{k}={v!r}" for k, v in kwargs.items()))
-
-
-class _Text(str):
-    __repr__ = str.__str__
 
 
 def _first(rows: Iterable[tuple[int, tuple[str, Node, Any, Any]]], exact: bool,

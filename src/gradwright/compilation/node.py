@@ -86,7 +86,7 @@ class Node:
 
     def __repr__(self) -> str:
         def short(node: Node) -> Any:
-            return _Name(f"%{node.number}")
+            return Name(f"%{node.number}")
 
         args, kwargs = self.with_args(short)
         given = ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in kwargs.items())])
@@ -94,7 +94,9 @@ class Node:
         return f"%{self.number} = {self.op}({given}){kind}"
 
 
-class _Name(str):
+class Name(str):
+    """Text that stands for a node where arguments are written."""
+
     __repr__ = str.__str__
 
 
