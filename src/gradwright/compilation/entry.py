@@ -17,7 +17,7 @@ from gradwright.backends.devices import device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base.upward import slots
 from gradwright.compilation.race import Race
-from gradwright.compilation.seen import Seen
+from gradwright.compilation.seen import Seen, asks_for_grad
 from gradwright.compilation.spans import Disjoint
 from gradwright.compilation.trace.record import Input, Record
 from gradwright.compilation.trace.units import hooks_of, look, outside, place
@@ -432,7 +432,7 @@ class _Text:
                 lines.append(f"if hooks_of(node) != {self.name(hooks)}: return None")
             else:
                 lines.append("if node._hooks is not None and hooks_of(node): return None")
-        if history == "leaf" or not no_grad:
+        if asks_for_grad(state):
             lines.append(f"if getattr({t}, '_grad', None) is {'not None' if no_grad else 'None'}: return None")
         return lines
 

@@ -50,14 +50,14 @@ class Seen:
                 words.array(source.array)
             elif source.look is not None and not source.is_given:
                 owner = source.tensor if source.kind == "grad" else None
-                words.tensor(source.holder(()), owner, _asks_for_grad(source.look))
+                words.tensor(source.holder(()), owner, asks_for_grad(source.look))
         for (kind, t), state, *_ in self._record.looks:
             if kind != "argument":
-                words.tensor(t, None, _asks_for_grad(state))
+                words.tensor(t, None, asks_for_grad(state))
         if words.held:
             self.differs, self.noted = words.question(), True
 
 
-def _asks_for_grad(state: tuple[Any, ...]) -> bool:
+def asks_for_grad(state: tuple[Any, ...]) -> bool:
     """Whether it matters if a tensor that looks so has a ``.grad``."""
     return bool(state[4] == "leaf" or not state[5])
