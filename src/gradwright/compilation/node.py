@@ -35,6 +35,9 @@ VARIABLE = frozenset({
     "histogram", "argwhere", "extract",
 })  # fmt: skip
 """Functions whose result may have another shape for other values; then `GuardFailed` is raised."""
+VIEWS = frozenset({"reshape", "permute_dims", "broadcast_to", INDEX, "real", "imag", "linalg.diagonal", "flip",
+                   "ndarray.view"})  # fmt: skip
+"""Functions whose result may show the memory of their first argument."""
 
 
 class Node:

@@ -13,10 +13,10 @@ from gradwright.compilation.node import (
     CHECK,
     CONSTANT,
     HOST,
-    INDEX,
     INPUT,
     PICK,
     VARIABLE,
+    VIEWS,
     Node,
     Program,
     compute,
@@ -45,8 +45,6 @@ SHORT = 8192
 """Entries up to which BLAS takes no threads for a scalar product, and adds few enough numbers one by one."""
 FEW = 256
 """Numbers that may be added one by one."""
-_VIEWS = frozenset({"reshape", "permute_dims", "broadcast_to", INDEX, "real", "imag", "linalg.diagonal", "flip",
-                    "ndarray.view"})
 _NEW = frozenset({
     "sum", "max", "min", "prod", "any", "all", "matmul", "where", "concat", "stack", "take", "cumulative_sum", "sort",
     "argsort", "argmax", "argmin", "cumulative_prod", "zeros_like", "ones_like", "take_along_axis", "linalg.inv",
@@ -132,7 +130,7 @@ class Layout:
             return (NUMBER, None) if x.dtype.kind in "fiub" and not x.shape else (CALL, None)
         if node.shape and node.op == "astype" and len(nodes) == 1 and x.shape == node.shape:
             return self._into(CAST, node, nodes)
-        if node.op in _VIEWS and x in self.shown:
+        if node.op in VIEWS and x in self.shown:
             found = compute(node, *node.with_args(self.shown.__getitem__))
             if np.may_share_memory(found, self.shown[x]):
                 return VIEW, found

@@ -19,7 +19,19 @@ from gradwright.backends import Library, enter, is_array, library, to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
 from gradwright.base.cpython.deep import thread
-from gradwright.compilation.node import CHECK, CONSTANT, INDEX, INPUT, MOVE, PICK, VARIABLE, Node, Program, function
+from gradwright.compilation.node import (
+    CHECK,
+    CONSTANT,
+    INDEX,
+    INPUT,
+    MOVE,
+    PICK,
+    VARIABLE,
+    VIEWS,
+    Node,
+    Program,
+    function,
+)
 from gradwright.compilation.watch.numbers import Numbers
 from gradwright.engine.source_line import here
 from gradwright.ops.declare import Op
@@ -304,7 +316,7 @@ _POWERS = {2: "square", 0.5: "sqrt", -1: "reciprocal", 1: "positive"}  # what Nu
 def _source(node: Any) -> tuple[Any, bool]:
     """The node whose memory a value shows, and whether it shows it in another dtype."""
     bits = False
-    while node.op in ("reshape", "permute_dims", "broadcast_to", INDEX, "flip", "real", "imag", "ndarray.view"):
+    while node.op in VIEWS:
         bits, node = bits or node.op == "ndarray.view", node.args[0]
     return node, bits
 
