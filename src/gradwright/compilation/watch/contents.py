@@ -31,8 +31,7 @@ BYTES_LIMIT = 1 << 22
 """nor arrays in objects with more bytes than this."""
 _WAYS = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__", "keys", "values", "items", "get", "__eq__")
 _VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
-_IN_PLACES = (list, dict, tuple, deque)
-_CONTAINERS = (*_IN_PLACES, set, frozenset)
+_CONTAINERS = (list, dict, tuple, deque, set, frozenset)
 _MANY = "has too many elements to compare at every call. Keep it in a tensor."
 
 
@@ -200,9 +199,9 @@ class Contents:
         found = self.array(one) if isinstance(one, np.ndarray) else []
         for name in slots(type(one)):
             found += self.slot(one, name, outside)
-        held = getattr(one, "__dict__", None)
-        if isinstance(held, dict):
-            found += self.attributes(one, held, outside)
+        own = getattr(one, "__dict__", None)
+        if isinstance(own, dict):
+            found += self.attributes(one, own, outside)
         return found + self.of_class(type(one))
 
     def of_tensor(self, one: Any, held: dict[str, Any]) -> list[Any]:
@@ -257,7 +256,7 @@ class Contents:
         return [held[name] for name in names]
 
     def function(self, one: FunctionType) -> list[Any]:
-        """What a function of a library shares with its maker, and its default arguments."""
+        """What a function of a library shares with its maker."""
         reads, found = self.reads, list[Any]()
         for cell in one.__closure__ or ():
             if cell != UNSET_CELL:

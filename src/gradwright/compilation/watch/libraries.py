@@ -135,7 +135,7 @@ def is_handle(value: Any, ours: bool) -> bool:
         return True
     if not ours:
         return False
-    own = [cls for cls in kind.__mro__ if cls.__module__.partition(".")[0] == "gradwright"]
+    own = _own(kind)
     if not own:
         return not hasattr(kind, "__dataclass_fields__")
     if not _SEEN_ELSEWHERE.isdisjoint(cls.__name__ for cls in own):
@@ -146,8 +146,12 @@ def is_handle(value: Any, ours: bool) -> bool:
 @functools.lru_cache(maxsize=1024)
 def caches_of(cls: Any) -> frozenset[str]:
     """The attributes in which objects of a class remember what they have computed."""
-    own = (owner.__name__ for owner in cls.__mro__ if owner.__module__.partition(".")[0] == "gradwright")
-    return frozenset().union(*(_CACHES.get(name, ()) for name in own))
+    return frozenset().union(*(_CACHES.get(own.__name__, ()) for own in _own(cls)))
+
+
+def _own(cls: Any) -> list[Any]:
+    """The classes of gradwright's among a class and those above it."""
+    return [owner for owner in cls.__mro__ if root(owner) == "gradwright"]
 
 
 # -- what may be called without that anything happens beside its result; all else that is not Python code is refused --

@@ -38,7 +38,6 @@ _OF_TENSOR = ("the attribute `{}` is asked of a tensor that is not always the sa
 _C_DATA = (types.MemberDescriptorType, types.GetSetDescriptorType, type(vars(namedtuple("_", "a"))["a"]))
 
 
-
 class Unknown:
     """A value that cannot be seen.
 
