@@ -1,4 +1,4 @@
-"""What tests of programs ask: which operations are left, and whether two programs give the same."""
+"""What tests of programs ask: which there are, which operations are left, and whether two give the same."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.compilation.entry import Entry
 from gradwright.compilation.node import Interpreted, Program
 from tests.compilation.random_programs import bits
+
+
+def entries(step: Any) -> list[Entry]:
+    """The entries of a compiled function, those of all its modes."""
+    return [entry for found in step.programs.entries.values() for entry in found]
 
 
 def ops_of(program: Program) -> list[str]:

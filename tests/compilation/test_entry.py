@@ -10,6 +10,7 @@ from gradwright.compilation.entry import Entry
 from gradwright.compilation.node import Interpreted
 from gradwright.compilation.trace.record import record
 from gradwright.compilation.trace.trace import Before, Trace
+from tests.compilation.checks import entries
 
 pytest.importorskip("jax", reason="arrays that are not written are JAX's: pip install jax")
 
@@ -183,7 +184,7 @@ def test_state_may_be_exchanged_between_calls():
 def test_an_interrupted_call_leaves_the_state():
     w = ones(3)
     step = adding(w)
-    (entry,) = [entry for entries in step.programs.entries.values() for entry in entries]
+    (entry,) = entries(step)
     commit = entry.commit
 
     def interrupted(*args):

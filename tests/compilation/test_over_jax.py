@@ -21,10 +21,6 @@ def ones(*size, **options):
     return gw.ones(*size, device=D, dtype=gw.float64, **options)
 
 
-def entries(f):
-    return [entry for entries in f.programs.entries.values() for entry in entries]
-
-
 def compiled(f=None, **options):
     """A function that must run as one program."""
     return gw.compile(f, fullgraph=True, **options)

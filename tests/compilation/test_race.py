@@ -10,6 +10,7 @@ import gradwright as gw
 from gradwright.compilation import race
 from gradwright.compilation.by_c.runner import C
 from gradwright.compilation.by_numpy.plan import Plan
+from tests.compilation.checks import entries
 
 N = race.ROUNDS
 EAGER, PLAN, C_ = "eager", "plan", "c"
@@ -43,7 +44,7 @@ def run(monkeypatch, *seconds, calls=40, **options):
     step.programs.function = lambda *args: eager.append(args) or function(*args)
     for _ in range(3):
         step(gw.ones(3))
-    (entry,) = [entry for entries in step.programs.entries.values() for entry in entries]
+    (entry,) = entries(step)
     return step, entry, len(eager)
 
 
@@ -83,4 +84,4 @@ def test_the_next_shape_has_a_race_of_its_own(monkeypatch):
     for n in (3, 4):
         for _ in range(12):
             step(gw.ones(n))
-    assert [entry.race is None for entries in step.programs.entries.values() for entry in entries] == [True, False]
+    assert [entry.race is None for entry in entries(step)] == [True, False]

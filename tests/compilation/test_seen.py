@@ -12,7 +12,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.compilation import words
-from gradwright.compilation.entry import Entry
+from tests.compilation.checks import entries
 
 
 class Case:
@@ -96,11 +96,6 @@ def test_a_call_does_what_an_eager_one_does(backend, touch, by, compiler, monkey
             assert a == b
 
 
-def entry_of(step):
-    (entry,) = [entry for entries in step.programs.entries.values() for entry in entries]
-    return entry
-
-
 def test_what_is_not_touched_is_not_looked_at_in_python(compiler, monkeypatch):
     if not words.Words().held:
         pytest.skip("this Python's objects may change meanwhile")
@@ -108,7 +103,7 @@ def test_what_is_not_touched_is_not_looked_at_in_python(compiler, monkeypatch):
     step = gw.compile(case.step, backend="c")
     for _ in range(6):
         step(case.z)
-    entry: Entry = entry_of(step)
+    (entry,) = entries(step)
     seen = entry.commit.__globals__["seen"]
     assert (seen.noted, seen.differs()) == (True, 0)
     arrays = entry.gather((case.z,))

@@ -11,6 +11,7 @@ import gradwright as gw
 from gradwright.compilation.by_c import parts
 from gradwright.compilation.by_c.runner import C
 from gradwright.compilation.node import Interpreted, Program
+from tests.compilation.checks import entries
 from tests.compilation.random_programs import Making, bits, close
 
 
@@ -31,7 +32,7 @@ def training(layers: int, optimizer: str) -> Program:
 
     for _ in range(3):
         step()
-    (entry,) = [entry for entries in step.programs.entries.values() for entry in entries]
+    (entry,) = entries(step)
     return entry.record.program
 
 
