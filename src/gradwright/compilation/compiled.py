@@ -226,8 +226,9 @@ class Programs:
         try:
             if entry.checked and self.check != "always":
                 entry.until -= 1
-            if entry.checked and self.check != "always" and entry.until:
-                return entry.called(arrays, leaves) if entry.race is None else self._raced(entry, leaves, args, kwargs)
+                if entry.until:
+                    raced = entry.race is not None
+                    return self._raced(entry, leaves, args, kwargs) if raced else entry.called(arrays, leaves)
             return self._compared(entry, arrays, leaves, args, kwargs)
         except GuardFailed:
             rewind(states)
