@@ -173,15 +173,15 @@ class Trial(Calls):
         found = iter(self.backward(run, given, change.recorded) if given and run.leaves else [None] * len(run.leaves))
         return [next(found) if a else UNASKED for a in asked or self.wanted]
 
-    def fault(self, name: str) -> Fault | None:
-        """The finding of one of the experiments."""
+    def fault(self, *names: str) -> Fault | None:
+        """The first fault that these experiments find."""
         visit, run = Visit(self), self.run()
         right = Outcome(run.floats, self.pulled(run))
         silent = [k for k, a in enumerate(run.floats) if a is not None and not run.values[k].requires_grad]
         unit = max((rounding(a.dtype) for a in (*self.arrays, *run.arrays) if is_floating(a.dtype)), default=0.0)
         trying = Trying(self, right, self.names, 0.0, 1e3 * unit, visit, lambda: self.pulled(run),
                         silent if run.outputs else (), unit, usual, True, self.T is not gradwright)
-        return fault(trying, name)
+        return fault(trying, *names)
 
 
 def relative_error(a: Sequence[Any], b: Sequence[Any]) -> float:

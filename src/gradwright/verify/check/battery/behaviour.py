@@ -178,7 +178,7 @@ def grad_modes(trial: Trial) -> Finding:
             return failed("value of the rule", "the rule (fwd, or jvp) returns another value than the function, and "
                           "that is what jax.value_and_grad gives", "return from it first what the function returns")
     part = lambda fault: "backward" if "backward" in fault.sentence else "forward"
-    return tried(trial, "grad mode", lambda fault: trial.lines(
+    return tried(trial, ["grad mode"], lambda fault: trial.lines(
         part(fault), r"grad_enabled|requires_grad|needs_input_grad|grad_fn"))  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def needs_input_grad(trial: Trial) -> Finding:
         at = [positions[k] for k in wanted if fault.sentence.endswith(f"`{labels[k]}`")]
         return trial.lines("backward", "needs_input_grad") or gradient(trial, at[0] if at else None)
 
-    found = tried(trial, "needs_input_grad", lines)
+    found = tried(trial, ["needs_input_grad"], lines)
     idle = sorted({j for told in trial.told for j in wanted if _idle(trial, told, positions[j])})
     if not idle or found.outcome is not Outcome.PASS:
         return found
@@ -91,7 +91,7 @@ def undefined_gradients(trial: Trial) -> Finding:
 
 def marked_outputs(trial: Trial) -> Finding:
     """Outputs that are marked as non-differentiable are flat."""
-    return tried(trial, "non-differentiable", lambda fault: trial.lines("forward", "mark_non_differentiable")
+    return tried(trial, ["non-differentiable"], lambda fault: trial.lines("forward", "mark_non_differentiable")
                  or trial.lines("setup_context", "mark_non_differentiable"))  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def dtype(trial: Trial) -> Finding:
                       "look for cancellation, overflow or a table in lower precision")  # fmt: skip
     halves = [trial.own] if trial.own is not None and trial.own.precision in ("float16", "bfloat16") else []
     for call in (single.call, *halves):
-        found = tried(trial.other(call), "dtype", lambda fault: trial.lines("backward", r"dtype|half|float"))
+        found = tried(trial.other(call), ["dtype"], lambda fault: trial.lines("backward", r"dtype|half|float"))
         if found.outcome is not Outcome.PASS:
             return found
     return passed()

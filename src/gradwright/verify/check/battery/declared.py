@@ -13,7 +13,7 @@ import gradwright
 from gradwright.function.pushforward import pushforward
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, listed, passed, skipped
-from gradwright.verify.check.battery.orders import first_order
+from gradwright.verify.check.battery.orders import examined
 from gradwright.verify.check.calls import Arg, Call, flat, mapped
 from gradwright.verify.check.records import Finding
 from gradwright.verify.check.trial import Trial, close, relative_error
@@ -77,7 +77,7 @@ def forward_mode(trial: Trial) -> Finding:
     off = abs(across - back) / size if size else 0.0
     if not off > _ROUNDINGS * unit:
         return passed(f"to {off:.1g} the adjoint of backward")
-    if first_order(trial)[1].verdict is not Verdict.VERIFIED:
+    if examined(trial)[1].verdict is not Verdict.VERIFIED:
         return skipped("jvp is right, and so not the adjoint of backward, which is wrong: see the first order")
     return failed("small error", f"jvp and backward are not adjoint: <J v, w> is {across:.12g} and <v, J' w> is "
                   f"{back:.12g}, which is {off:.1g} of their size apart, and more than rounding; differences find "

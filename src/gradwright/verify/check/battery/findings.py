@@ -28,9 +28,9 @@ def failed(cause: str, sentence: str, mend: str, lines: Sequence[int] = ()) -> F
     return Finding("", Outcome.FAIL, sentence, mend, cause, tuple(lines))
 
 
-def tried(trial: Trial, name: str, lines: Callable[[Fault], Sequence[int]]) -> Finding:
-    """What an experiment finds; ``lines`` says which lines a fault is likely in, if it is not an error."""
-    fault = trial.fault(name)
+def tried(trial: Trial, names: Sequence[str], lines: Callable[[Fault], Sequence[int]]) -> Finding:
+    """What these experiments find first; ``lines`` says which lines a fault is likely in, if it is not an error."""
+    fault = trial.fault(*names)
     if fault is None:
         return passed()
     attempt = Attempt()

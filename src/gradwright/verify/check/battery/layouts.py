@@ -15,4 +15,4 @@ def strides(trial: Trial) -> Finding:
     if not trial.run().outputs:
         return skipped("no output requires grad")
     part = lambda fault: "forward" if fault.cause.endswith("input") else "backward"
-    return tried(trial, "strides", lambda fault: trial.lines(part(fault), _ASSUMES) or written(trial, part(fault)))
+    return tried(trial, ["strides"], lambda fault: trial.lines(part(fault), _ASSUMES) or written(trial, part(fault)))

@@ -25,25 +25,31 @@ ALSO = ("not linear", "same tensor", "off the axis")
 
 def first_order(trial: Trial) -> tuple[Finding, Diagnosis]:
     """The gradient is that of finite differences."""
+    _, first = examined(trial)
+    found = judged(trial, first)
+    if first.verdict is Verdict.VERIFIED:
+        tested = tried(trial, ALSO, lambda fault: trial.lines("backward", "return"))
+        found = found if tested.outcome is Outcome.PASS else tested
+    return found, first
+
+
+def examined(trial: Trial) -> tuple[Examination, Diagnosis]:
+    """The examination of a trial's derivatives, and the diagnosis of the first order; made when first asked for."""
     if trial.examined is None:
         arguments, _ = trial.call.tensors(gradwright)
         examination = Examination(callable_of(trial), arguments, trial.call.names, around=False)  # other checks do
         trial.examined = examination, examination.first()
-    found = judged(trial, trial.examined[1])
-    if trial.examined[1].verdict is Verdict.VERIFIED:
-        tested = [tried(trial, name, lambda fault: trial.lines("backward", "return")) for name in ALSO]
-        found = next((f for f in tested if f.outcome is not Outcome.PASS), found)
-    return found, trial.examined[1]
+    return trial.examined
 
 
 def second_order(trial: Trial) -> tuple[Finding, Diagnosis | None]:
     """The gradient of the gradient is that of finite differences; skipped until the gradient is right."""
     if _once(trial.subject.function):
         return skipped("declared once_differentiable"), None
-    _, first = first_order(trial)
-    if first.verdict is not Verdict.VERIFIED or trial.examined is None:
+    examination, first = examined(trial)
+    if first.verdict is not Verdict.VERIFIED:
         return skipped("not looked at before the first order is right"), None
-    found = trial.examined[0].second()
+    found = examination.second()
     if found.reason == NOT_GIVEN:
         return skipped(f"there is none: {found.hypotheses[0].sentence}"), found
     return judged(trial, found), found
@@ -55,7 +61,7 @@ def witness(trial: Trial) -> Finding:
         return skipped("forward is PyTorch's, which is not recorded here")
     if (reason := reason_of(trial.subject.function)) is not None:
         return skipped(f"declared a surrogate gradient: {reason}")
-    if not trial.call.is_complex and first_order(trial)[1].verdict is not Verdict.VERIFIED:
+    if not trial.call.is_complex and examined(trial)[1].verdict is not Verdict.VERIFIED:
         return skipped("not looked at before the first order is right")
     target = trial.subject.target
     arguments, _ = trial.call.tensors(gradwright)
