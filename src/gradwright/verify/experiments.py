@@ -62,7 +62,7 @@ class Visit:
     def __init__(self, calls: Calls) -> None:
         self.calls, self.outcome = calls, None
         with quiet():
-            for elsewhere in (_level, _nearby):
+            for elsewhere in (_level, nearby):
                 points = [elsewhere(a) if w else a for a, w in zip(calls.arrays, calls.wanted, strict=True)]
                 self.change = Change(points, cotangents=_level_cotangent)
                 found = _tried(self.again)
@@ -539,7 +539,7 @@ def _level(array: Any) -> Any:
     return np.full(array.shape, array.reshape(-1)[:1].sum() * 0.8731 or 0.25, array.dtype)
 
 
-def _nearby(array: Any) -> Any:
+def nearby(array: Any) -> Any:
     """Numbers inside most domains that these are inside of."""
     return array * array.dtype.type(0.8731) if array.any() else array + array.dtype.type(0.25)
 

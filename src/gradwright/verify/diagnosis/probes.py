@@ -20,7 +20,7 @@ from gradwright.verify.diagnosis.random_sums import (
     random_direction,
 )
 from gradwright.verify.diagnosis.residual import Residual
-from gradwright.verify.experiments import REFUSED, Fault
+from gradwright.verify.experiments import REFUSED, Fault, nearby
 from gradwright.verify.numeric.differences import here
 from gradwright.verify.numeric.draws import drawn
 from gradwright.verify.numeric.jacobian import Subject, as_coordinates, coordinates, rounding
@@ -185,7 +185,7 @@ def _compared(case: Case, cotangents: Sequence[Any]) -> Any:
 def _other_point(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any],
                  here_said: Any) -> dict[str, Any]:
     """Run forward at another point and back again, and backward at both."""
-    points = [_other(x.array) for x in case.varied]
+    points = [nearby(np.asarray(x.array)) for x in case.varied]
     if any(x.array.dtype.kind not in "fc" for x in case.varied):
         return {}
     try:
@@ -223,12 +223,6 @@ def _known(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any],
         return along(itself(case), cotangents, direction).value
     g = np.concatenate([as_coordinates(np.asarray(c)) for c in cotangents])
     return float(np.vstack([r.numeric for r in residuals]) @ g @ direction)
-
-
-def _other(array: Any) -> Any:
-    """Another point, inside most domains that the first is inside of."""
-    array = np.asarray(array)
-    return array * np.asarray(0.8731, array.dtype) if array.any() else array + np.asarray(0.25, array.dtype)
 
 
 def _relative_error(a: Any, b: Any) -> float:
