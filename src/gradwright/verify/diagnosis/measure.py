@@ -59,7 +59,7 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
             _widen(case, x, row, backward, n)
             _doubt(case, x, row, backward, n, grain)
             _stops(case, x, row, backward, n)
-        unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
+        unit = _unit(case, x)
         scale = max(_largest(n), unit**0.5 * largest)
         trust = 5 if unit < 1e-10 else 15  # what float32 rounds inside a function, nobody knows
         far = float(np.max(np.abs(x.array), where=np.isfinite(x.array), initial=0.0))
@@ -85,7 +85,7 @@ def _widen(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
         at = [a.reshape(-1)[slice(None) if c is None else c] for a, c in zip(case.values(), columns, strict=True)]
         slopes = np.hstack([_real(s, c) for s, c in zip(moved.slopes, case.columns, strict=True)])
         sizes = np.hstack([_real(here(np.asarray(a)), c) for a, c in zip(at, case.columns, strict=True)])
-        unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
+        unit = _unit(case, x)
         value, bar = n.value[rows], n.bar[rows]
         gap = np.abs(slopes - value)
         torn = gap > np.abs(value) / 2 + bar + _NOISE * unit * (np.abs(sizes) / tiny[:, None] + np.abs(value) / _TINY)
@@ -97,7 +97,7 @@ def _doubt(case: Case, x: Any, part: Part, backward: Any, n: _Numbers, grain: An
 
     It is those that are furthest off that are looked at again.
     """
-    if max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]]) >= 1e-10:
+    if _unit(case, x) >= 1e-10:
         return
     with np.errstate(all="ignore"):
         off = np.where(n.kinks, 0, np.abs(backward - n.value) - 5 * n.bar - 1e-6 * np.abs(n.value)).max(1, initial=0.0)
@@ -120,7 +120,7 @@ def _stops(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
     with np.errstate(all="ignore"):
         off = np.where(n.kinks, 0, np.abs(backward - n.value))
         slight = (off > 5 * n.bar + 1e-7 * np.abs(n.value)) & (off <= 0.1 * _largest(n))
-        if not slight.any() or max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]]) > 1e-10:
+        if not slight.any() or _unit(case, x) > 1e-10:
             return
         signs = np.random.default_rng(23).choice([-1.0, 1.0], x.array.shape)
         way = np.maximum(np.abs(x.array), 0.05) * signs
@@ -151,6 +151,11 @@ class _Numbers(NamedTuple):
     """Whether the function is not flat on either side, with the largest step."""
     leaps: Any
     """The kinks that are jumps."""
+
+
+def _unit(case: Case, x: Any) -> float:
+    """The coarsest rounding of an input and the outputs."""
+    return max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
 
 
 def _largest(n: _Numbers) -> float:
