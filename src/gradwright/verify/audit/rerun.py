@@ -20,9 +20,8 @@ from gradwright.verify.audit.recorded import Recorded, copied, is_moving, number
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.calls import Arg, flat, mapped
 from gradwright.verify.numeric.again import USUAL, Calls, Change, Outcome
+from gradwright.verify.numeric.jacobian import WIDER, wider
 from gradwright.verify.numeric.streams import State, Streams
-
-_WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
 @dataclass(eq=False)
@@ -133,7 +132,7 @@ def _size(array: Any) -> float:
 
 def _unit(tensor: Any, wide: bool) -> float:
     name = str(tensor.dtype).rpartition(".")[2]
-    name = _WIDER.get(name, name) if wide else name
+    name = WIDER.get(name, name) if wide else name
     return float(dtypes.finfo(getattr(dtypes, name)).eps)
 
 
@@ -141,12 +140,12 @@ def made(T: Any, like: Any, array: Any, wide: bool) -> Any:
     """A tensor of these numbers, of the dtype, the device and, if it is dense, the strides of another."""
     if isinstance(like, TensorBase):
         was = np.asarray(like.array)
-        found = np.empty_like(was, dtype=_WIDER.get(dtypes.of(was.dtype).name, was.dtype) if wide else was.dtype)
+        found = np.empty_like(was, dtype=wider(was.dtype) if wide else was.dtype)
         with np.errstate(all="ignore"):
             found[...] = np.asarray(array if found.dtype.kind == "c" else np.real(array)).astype(found.dtype)
         return wrap(found)
     name = str(like.dtype).rpartition(".")[2]
-    t = T.empty_like(like, dtype=getattr(T, _WIDER.get(name, name)) if wide else like.dtype)
+    t = T.empty_like(like, dtype=getattr(T, WIDER.get(name, name)) if wide else like.dtype)
     return t.copy_(T.from_numpy(np.array(array if t.is_complex() else np.real(array))))
 
 

@@ -253,12 +253,13 @@ def is_floating(dtype: Any) -> bool:
     return dtype.kind in "fc" or dtype.name == "bfloat16"
 
 
-_WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+"""The widest dtype of its kind for the name of a narrower one."""
 
 
 def wider(dtype: Any) -> Any:
     """float64 or complex128 for a narrower dtype of that kind; else the dtype."""
-    return np.dtype(_WIDER.get(dtype.name, dtype))
+    return np.dtype(WIDER.get(dtype.name, dtype))
 
 
 def unbound(f: Any, static: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
