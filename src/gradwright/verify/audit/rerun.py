@@ -54,7 +54,7 @@ class Rerun(Calls):
         held = [a for a in recorded.args if a.grad]
         self.leaves = [Leaf(n, x := numbers(a.array), _size(x)) for n, a in zip(names, held, strict=True)]
         self.unit = max((_unit(a.array, wide) for a in held), default=0.0)
-        self.arrays, self.names = [x.base for x in self.leaves], [*names]
+        self.arrays = [x.base for x in self.leaves]
         self.wanted = [True] * len(self.leaves)
 
     def run(self, points: Sequence[Any] | None = None) -> tuple[list[Any], list[Any]]:

@@ -90,8 +90,8 @@ class Weighted:
         known = [(float(np.linalg.norm(r)), float(np.linalg.norm(g)))
                  for r, g in zip(map(np.ravel, self.rounding), map(np.ravel, self.gradient), strict=True)]  # fmt: skip
         self.linear = all(r <= max(1e-2, 64 * rerun.unit) * n for r, n in known)
-        self.tried = Trying(rerun, right, rerun.names, 0.0, max(1e-3, 64 * rerun.unit), unit=rerun.unit,
-                            cotangents=lambda k, like: weights.get(k, np.zeros(1)))  # fmt: skip
+        self.tried = Trying(rerun, right, [x.name for x in rerun.leaves], 0.0, max(1e-3, 64 * rerun.unit),
+                            unit=rerun.unit, cotangents=lambda k, like: weights.get(k, np.zeros(1)))  # fmt: skip
 
     @property
     def at(self) -> list[Any]:

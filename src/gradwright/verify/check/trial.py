@@ -90,11 +90,6 @@ class Trial(Calls):
         """The inputs that require grad, as bools."""
         return [a.grad for a in self.call.args]
 
-    @property
-    def names(self) -> list[str]:  # type: ignore[override]
-        """Their names."""
-        return self.call.labels()
-
     def other(self, call: Call) -> Trial:
         """The same subject with another call."""
         trial = Trial(self.subject, call, self.cloned, told=self.told)
@@ -179,7 +174,7 @@ class Trial(Calls):
         right = Outcome(run.floats, self.pulled(run))
         silent = [k for k, a in enumerate(run.floats) if a is not None and not run.values[k].requires_grad]
         unit = max((rounding(a.dtype) for a in (*self.arrays, *run.arrays) if is_floating(a.dtype)), default=0.0)
-        trying = Trying(self, right, self.names, 0.0, 1e3 * unit, visit, lambda: self.pulled(run),
+        trying = Trying(self, right, self.call.labels(), 0.0, 1e3 * unit, visit, lambda: self.pulled(run),
                         silent if run.outputs else (), unit, usual, True, self.T is not gradwright)
         return fault(trying, *names)
 

@@ -2,7 +2,7 @@
 
 `Calls` says what a call came to, as arrays, whatever library runs it. `OfFunction` is a function of gradwright's
 tensors, some of which it may hold itself; what is always called on fresh tensors, of PyTorch's too, is
-`gradwright.verify.check.trial.Repeated`.
+`gradwright.verify.check.trial.Trial`.
 """
 
 from __future__ import annotations
@@ -67,12 +67,11 @@ class Calls(ABC):
     """A subject at a point, that can be called again.
 
     Attributes:
-        arrays: the numbers of the inputs. wanted: which of them require grad. names: how to call each.
+        arrays: the numbers of the inputs. wanted: which of them require grad.
     """
 
     arrays: list[Any]
     wanted: list[bool]
-    names: list[str]
 
     @abstractmethod
     def outcome(self, change: Change = USUAL) -> Outcome:
