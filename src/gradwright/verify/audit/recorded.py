@@ -12,7 +12,7 @@ import numpy as np
 from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.view import refresh
-from gradwright.verify.check.calls import Arg, mapped
+from gradwright.verify.check.calls import Arg, args_in, mapped
 from gradwright.verify.numeric.streams import Streams
 
 
@@ -75,9 +75,7 @@ class Recorded:
     @property
     def args(self) -> list[Arg]:
         """Its tensors, each once."""
-        found: dict[int, Arg] = {}
-        mapped((self.arguments, self.static), lambda a: found.setdefault(id(a), a))
-        return [*found.values()]
+        return [*{id(a): a for a in args_in((self.arguments, self.static))}.values()]
 
     @property
     def room(self) -> int:

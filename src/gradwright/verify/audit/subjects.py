@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from gradwright.verify.audit.recorded import Met, Recorded
-from gradwright.verify.check.calls import Arg, mapped
+from gradwright.verify.check.calls import Arg, args_in
 from gradwright.verify.check.discover import Subject, subject_of
 
 _PARTS = ("forward", "backward", "vjp", "jvp", "setup_context")
@@ -83,9 +83,7 @@ def leaf_names(names: Sequence[str], recorded: Recorded) -> list[str]:
     found: dict[int, str] = {}
     given = [*zip(names, recorded.arguments, strict=True), *recorded.static.items()]
     for name, value in given:
-        inside: list[Arg] = []
-        mapped(value, inside.append)
-        for k, a in enumerate(inside):
+        for k, a in enumerate(args_in(value)):
             if a.grad:
                 found.setdefault(id(a), name if isinstance(value, Arg) else f"{name}[{k}]")
     return [*found.values()]

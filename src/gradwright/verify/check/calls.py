@@ -70,9 +70,7 @@ class Call:
     @property
     def args(self) -> list[Arg]:
         """The tensors, in order."""
-        found: list[Arg] = []
-        mapped(self.arguments, lambda a: found.append(a))
-        return found
+        return args_in(self.arguments)
 
     @property
     def is_complex(self) -> bool:
@@ -88,9 +86,7 @@ class Call:
         """A name for each tensor: ``x``, or ``pair[1]`` in a container."""
         found: list[str] = []
         for name, value in zip(self.names, self.arguments, strict=True):
-            inside: list[Arg] = []
-            mapped(value, inside.append)
-            found += [name] if isinstance(value, Arg) else [f"{name}[{k}]" for k in range(len(inside))]
+            found += [name] if isinstance(value, Arg) else [f"{name}[{k}]" for k in range(len(args_in(value)))]
         return found
 
     def with_arrays(self, change: Callable[[int, Any], Any]) -> Call:
@@ -158,6 +154,13 @@ def mapped(value: Any, change: Callable[[Any], Any], kind: Any = Arg) -> Any:
     return {k: mapped(v, change, kind) for k, v in value.items()} if type(value) is dict else value
 
 
+def args_in(value: Any) -> list[Arg]:
+    """Every `Arg` in an argument, in order."""
+    found: list[Arg] = []
+    mapped(value, found.append)
+    return found
+
+
 def flat(value: Any, T: Any) -> list[Any]:
     """The tensors in what a function was given, or returned."""
     if isinstance(value, T.Tensor):
@@ -171,6 +174,6 @@ def read(arguments: Any, T: Any) -> Any:
     """Arguments as a user wrote them, with an `Arg` for every tensor."""
     array = lambda t: (t.double() if hasattr(T, "_C") and t.dtype is T.bfloat16 else t).detach().numpy()
     found = mapped(arguments, lambda t: Arg(array(t), t.requires_grad), T.Tensor)
-    asked: list[bool] = []
-    mapped(found, lambda a: asked.append(a.grad))
-    return found if any(asked) else mapped(found, lambda a: Arg(a.array, is_floating(a.array.dtype)))
+    if any(a.grad for a in args_in(found)):
+        return found
+    return mapped(found, lambda a: Arg(a.array, is_floating(a.array.dtype)))

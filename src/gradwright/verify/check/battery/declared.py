@@ -14,7 +14,7 @@ from gradwright.function.pushforward import pushforward
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery.findings import failed, listed, passed, skipped
 from gradwright.verify.check.battery.orders import examined
-from gradwright.verify.check.calls import Arg, Call, flat, mapped
+from gradwright.verify.check.calls import Arg, Call, args_in, flat, mapped
 from gradwright.verify.check.records import Finding
 from gradwright.verify.check.trial import Trial, close, relative_error
 from gradwright.verify.diagnosis import Verdict
@@ -165,7 +165,7 @@ def _batched(trial: Trial, rule: Any, dims: Sequence[int | None]) -> tuple[list[
     stacked = iter([p[0] if d is None else np.stack(p, d) for p, d in zip(pairs, dims, strict=True)])
     arguments = mapped(call.arguments, lambda a: trial.T.from_numpy(np.array(next(stacked))))
     left = iter(dims)
-    places = tuple(mapped(v, lambda a: next(left)) if _holds(v) else None for v in call.arguments)
+    places = tuple(mapped(v, lambda a: next(left)) if args_in(v) else None for v in call.arguments)
     attempt, said = Attempt(), []
     with attempt:
         out, out_dims = rule(SimpleNamespace(batch_size=2, randomness="error"), places, *arguments)
@@ -178,10 +178,3 @@ def _batched(trial: Trial, rule: Any, dims: Sequence[int | None]) -> tuple[list[
 
 def _kth(arrays: Sequence[Any], k: int, array: Any) -> Any:
     return arrays[k]
-
-
-def _holds(value: Any) -> bool:
-    """Whether there is a tensor in an argument."""
-    found: list[Arg] = []
-    mapped(value, found.append)
-    return bool(found)
