@@ -30,7 +30,7 @@ from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls, conditions
-from gradwright.verify.proof.errors_of_rules import FAILURES, compared, linear
+from gradwright.verify.proof.errors_of_rules import FAILURES, compared, linear, why_not
 from gradwright.verify.proof.point import (
     DISPROVED,
     DOUBLES,
@@ -111,10 +111,8 @@ def prove_on(f: Callable[..., Any], *inputs: Any, goal: float = 1e-12, boxes: in
                         isinstance(f, Op) and f.kind == "elementwise")  # fmt: skip
     try:
         done, left = _divided(evaluate, sides, goal, boxes)
-    except NotProvedError as e:
-        return Proof(label, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "))
     except FAILURES as e:
-        return Proof(label, NOT_PROVED, where, reason=f"balls cannot run it: {type(e).__name__}: {e}")
+        return Proof(label, NOT_PROVED, where, reason=why_not(e))
     found = _judged(label, where, done, left, sides)
     if not found:
         return found
@@ -122,7 +120,7 @@ def prove_on(f: Callable[..., Any], *inputs: Any, goal: float = 1e-12, boxes: in
         evaluate.linear(sides, done)
         evaluate.left_is_narrow(left)
     except NotProvedError as e:
-        return Proof(label, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "), boxes=found.boxes)
+        return Proof(label, NOT_PROVED, where, reason=why_not(e), boxes=found.boxes)
     for one in {min(done, key=lambda one: one.bound), done[0], done[-1]}:
         entries = iter(_within(one.sides))
         inside = [np.array([next(entries) for _ in range(p[0].size)]).reshape(p[0].shape) for p in wide.values()]
@@ -176,7 +174,7 @@ class _Problem:
                     if left:
                         return Found(sides, np.inf, 0.0, False, f"{left[0]} is open")
         except NotProvedError as e:
-            return Found(sides, np.inf, 0.0, False, str(e).removeprefix("not proved: "))
+            return Found(sides, np.inf, 0.0, False, why_not(e))
         terms = np.asarray([[[upper(abs(c).abs_upper()) for c in line.terms] for line in one] for one in found])
         if not np.isfinite(terms).all():
             return Found(sides, np.inf, 0.0, False, "there is a pole, or the balls are too wide")
@@ -216,7 +214,7 @@ class _Problem:
                               for p, q in zip(series.parts(e), series.parts(s), strict=True)]  # fmt: skip
                     fine = all(e.is_finite() and abs(e).lower() <= DOUBLES * abs(s).upper() for e, s in errors)
             except NotProvedError as e:
-                open_.append(str(e).removeprefix("not proved: "))
+                open_.append(why_not(e))
             if open_ or not fine:
                 why = open_[0] if open_ else "the rule or the formula's derivative is infinite, or they differ"
                 raise NotProvedError(f"not proved: at {_shown(at)} within what is left, {why}: take a smaller box")

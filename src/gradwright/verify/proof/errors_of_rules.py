@@ -22,9 +22,16 @@ from gradwright.verify.proof.space import BALLS
 assert BALLS  # its arrays are known
 
 FAILURES = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
-"""Exceptions of programs that balls cannot run."""
+"""Exceptions of programs that balls cannot run, and `NotProvedError` among them."""
 Call = Callable[..., Any]
 """A function of tensors, which returns tensors, in containers too."""
+
+
+def why_not(error: Exception) -> str:
+    """Why there is no proof, given one of `FAILURES`."""
+    if isinstance(error, NotProvedError):
+        return str(error).removeprefix("not proved: ")
+    return f"balls cannot run it: {type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,7 @@ def linear(call: Call, arrays: Sequence[Any], moving: Sequence[int], exact: bool
             try:
                 found = grad(outs, inputs, gs, allow_unused=True, retain_graph=True)
             except NotProvedError as e:
-                return _Pulled([], [], str(e).removeprefix("not proved: "))
+                return _Pulled([], [], why_not(e))
         arrays = [g.array for g in found if g is not None]
         return _Pulled([a.value for a in arrays], [a.slopes() for a in arrays], f"{left[0]} is open" if left else "")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.base.errors import NotProvedError
 from gradwright.base.pages.shown import Shown
 from gradwright.engine.base import TensorBase
 from gradwright.function.contract.surrogate import reason_of
@@ -17,7 +16,7 @@ from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import balls, conditions
-from gradwright.verify.proof.errors_of_rules import FAILURES, Compared, compared, decided_around, linear
+from gradwright.verify.proof.errors_of_rules import FAILURES, Compared, compared, decided_around, linear, why_not
 from gradwright.verify.proof.program import same_program
 from gradwright.verify.proof.series import working
 
@@ -96,10 +95,8 @@ def settle(name: str, where: str, bits: int, work: Callable[[], list[Compared]])
     with working(bits=bits), conditions() as left:
         try:
             found = work()
-        except NotProvedError as e:
-            return Proof(name, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "))
         except FAILURES as e:
-            return Proof(name, NOT_PROVED, where, reason=f"balls cannot run it: {type(e).__name__}: {e}")
+            return Proof(name, NOT_PROVED, where, reason=why_not(e))
         return judged(name, where, found, left)
 
 
@@ -119,10 +116,8 @@ def confirmed(proof: Proof, f: Any, call: Callable[..., Any], arrays: Sequence[A
                 return refused("around the inputs the result jumps, as on a branch cut: take other points")
             linear(call, given, moving)
             same_program(f, call, arrays, moving)
-        except NotProvedError as e:
-            return refused(str(e).removeprefix("not proved: "))
         except FAILURES as e:
-            return refused(f"balls cannot run it: {type(e).__name__}: {e}")
+            return refused(why_not(e))
     return refused(_with_open("the inputs lie on a kink or a jump", left)) if left and around else proof
 
 
