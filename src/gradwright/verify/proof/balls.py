@@ -213,6 +213,11 @@ def balls(value: Any, dtype: Any = None) -> Balls:
     return Balls(entries_of(value), None, dtype or (np.complex128 if complex_ else np.float64))
 
 
+def exactly(array: Any) -> Any:
+    """An array of floating point as balls of these numbers; any other as it is."""
+    return balls(array) if array.dtype.kind in "fc" else array
+
+
 def common(x: Balls, y: Balls) -> Any:
     """The dtype of what is made of two arrays."""
     return np.result_type(x.dtype, y.dtype)

@@ -29,7 +29,7 @@ from gradwright.function.contract.surrogate import reason_of
 from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, balls, conditions
+from gradwright.verify.proof.balls import Balls, balls, conditions, exactly
 from gradwright.verify.proof.errors_of_rules import FAILURES, compared, linear, why_not
 from gradwright.verify.proof.point import (
     DISPROVED,
@@ -223,8 +223,7 @@ class _Problem:
         """The arguments, all over a box."""
         entries = iter([series.series([series.arb(a).union(series.arb(b))]) for a, b in sides])
         moving = {k: _filled(entries, shape) for k, shape in self._shapes.items()}
-        return [moving[k] if k in moving else balls(a) if a.dtype.kind in "fc" else a
-                for k, a in enumerate(self._arrays)]  # fmt: skip
+        return [moving[k] if k in moving else exactly(a) for k, a in enumerate(self._arrays)]
 
     def _lines(self, sides: Sides, along: list[Direction]) -> list[list[_Line]]:
         """By direction, and derivative."""
@@ -254,8 +253,7 @@ class _Problem:
         each = iter(moving)
         shape = moving[0].shape if self._at_once else None
         still = [a if shape is None else np.broadcast_to(a, shape) for a in self._arrays]
-        return [next(each) if k in self._shapes else balls(a) if a.dtype.kind in "fc" else a
-                for k, a in enumerate(still)]  # fmt: skip
+        return [next(each) if k in self._shapes else exactly(a) for k, a in enumerate(still)]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from gradwright.function.contract.surrogate import reason_of
 from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import unbound
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import balls, conditions
+from gradwright.verify.proof.balls import balls, conditions, exactly
 from gradwright.verify.proof.errors_of_rules import FAILURES, Compared, compared, decided_around, linear, why_not
 from gradwright.verify.proof.program import same_program
 from gradwright.verify.proof.series import working
@@ -109,7 +109,7 @@ def confirmed(proof: Proof, f: Any, call: Callable[..., Any], arrays: Sequence[A
     def refused(reason: str) -> Proof:
         return Proof(proof.name, NOT_PROVED, proof.where, reason=reason, boxes=proof.boxes)
 
-    given = [balls(a) if a.dtype.kind in "fc" else a for a in arrays]
+    given = [exactly(a) for a in arrays]
     with working(bits=bits), conditions() as left:
         try:
             if around and not decided_around(call, given, moving, bits) and not left:
@@ -124,7 +124,7 @@ def confirmed(proof: Proof, f: Any, call: Callable[..., Any], arrays: Sequence[A
 def at_points(call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int],
               elementwise: bool) -> list[Compared]:  # fmt: skip
     """The comparison at exact points, with cotangents that are random, and the same every time."""
-    given = [balls(a) if a.dtype.kind in "fc" else a for a in arrays]
+    given = [exactly(a) for a in arrays]
     if elementwise and len({a.shape for a in given}) > 1:
         elementwise = False
     generator = np.random.default_rng(5)

@@ -19,7 +19,7 @@ from gradwright.function.function import FunctionMeta
 from gradwright.ops.declare import Op
 from gradwright.verify.numeric.jacobian import leaf
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, balls
+from gradwright.verify.proof.balls import Balls, balls, exactly
 from gradwright.verify.proof.errors_of_rules import FAILURES
 
 DTYPES = ("float32", "float64", "float16")
@@ -36,7 +36,7 @@ def same_program(f: Any, call: Callable[..., Any], arrays: Sequence[Any], moving
     looked at roughly, as rounding is not what is proved: to a third of the digits of their dtype.
     """
     before = _state(f)
-    exact = [balls(a) if a.dtype.kind in "fc" else a for a in arrays]
+    exact = [exactly(a) for a in arrays]
     said = _middles(_run(call, exact, moving))
     for dtype in DTYPES:
         try:

@@ -21,7 +21,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.verify.numeric.jacobian import leaf, unbound
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, balls
+from gradwright.verify.proof.balls import Balls, balls, exactly
 from gradwright.verify.proof.box import pair
 from gradwright.verify.proof.point import name_of, read
 from gradwright.verify.proof.series import working
@@ -162,7 +162,7 @@ def _exact(call: Callable[..., Any], arrays: list[Any], k: int) -> list[list[tup
         held = np.empty(arrays[k].shape, object)
         for j, v in enumerate(arrays[k]):
             held[j] = series.series([series.arb(float(v)), series.arb(1)])
-        given = [Balls(held) if j == k else balls(a) if a.dtype.kind in "fc" else a for j, a in enumerate(arrays)]
+        given = [Balls(held) if j == k else exactly(a) for j, a in enumerate(arrays)]
         parts = _value_and_slope(call, given, k)
         return [[_with_condition(e, float(x)) for e, x in zip(p.value, arrays[k], strict=True)] for p in parts]
 
