@@ -47,6 +47,19 @@ class Scaled(Function):
         return g * ctx.factor, None
 
 
+class Sinh(Function):
+    """Keeps intermediates of forward on ctx."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.up, ctx.down = x.exp(), (-x).exp()
+        return (ctx.up - ctx.down) / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * (ctx.up + ctx.down) / 2
+
+
 def asking(x: Any) -> Any:
     """A sample's argument, which requires grad if it can."""
     if isinstance(x, gradwright.Tensor) and (x.is_floating_point() or x.is_complex()):

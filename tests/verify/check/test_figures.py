@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradwright
+from examples.wrong_functions import Cube
 from gradwright.autograd import diagnose
 from gradwright.verify.check.figures import CELLS, figures, heat_map
 
@@ -17,18 +18,6 @@ def block(analytic: Any, numeric: Any, **given: Any) -> dict[str, Any]:
     none = np.zeros(analytic.shape, bool)
     made = {"bar": np.full(analytic.shape, 1e-12), "wrong": abs(analytic - numeric) > 1e-9, "kinks": none}
     return {"input": "x", "output": "out", "analytic": analytic, "numeric": numeric, **made, **given}
-
-
-class Cube(gradwright.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return g * x**2
 
 
 def diagnosed(values: Any) -> dict[str, Any]:

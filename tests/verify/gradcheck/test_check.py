@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gradwright
+from examples.wrong_functions import AddBias
 
 
 @pytest.fixture
@@ -263,16 +264,6 @@ def test_gradients_of_another_dtype():
         gradwright.autograd.gradcheck(Single.apply, x)
     assert not gradwright.autograd.gradcheck(Single.apply, x, raise_exception=False)
     assert gradwright.autograd.diagnose(Single, x).reason == "gradient dtype"
-
-
-class AddBias(gradwright.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, bias):
-        return x + bias
-
-    @staticmethod
-    def backward(ctx, g):
-        return g, g
 
 
 @pytest.mark.parametrize("on", [False, True])

@@ -11,6 +11,7 @@ from gradwright.check import Outcome, check
 from gradwright.op import A, Sample, op
 from gradwright.verify.check.battery.run import AFTER, ASKED, CHECKS, examine
 from gradwright.verify.check.discover import subject_of
+from tests.corpus.right import Double
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 CAUSES = {
@@ -222,15 +223,6 @@ def test_a_missing_sum_in_a_formula_points_at_it():
 
 
 def test_empty_inputs_are_no_failure():
-    class Double(gw.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
     checked = examine(subject_of(Double, samples=[(gw.ones(0, 3),), (gw.ones(2),)]))
     assert checked.verdict == "PASS", checked.failures
     checked = examine(subject_of(Double, samples=[(gw.ones(0, 3),)]))
