@@ -22,7 +22,7 @@ SURROUNDINGS = frozenset(f"torch.{name}" for name in (
 
 
 def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _Functions:
-    """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import lazy the module that holds it.
+    """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import lazily the module that holds it.
 
     A name that is the end of its module's is that module, and so is a public path of one that has moved. ``__dir__``
     lists ``__all__``, the public ones of ``names``, the modules ``beside``, and what Python gives every module. The
