@@ -23,7 +23,7 @@ REASONS = {
         "pytorch.types.Storage while_loop wait sym_ set_autocast_dtype set_default_tensor_type "
         "cuda.get_device_properties distributions.constraints. nn.SyncBatchNorm nn.DataParallel "
         "nn.parallel.data_parallel autograd.Variable TypedStorage UntypedStorage "
-        "utils.checkpoint.create_selective_checkpoint_contexts",
+        "utils.checkpoint.create_selective_checkpoint_contexts utils.checkpoint.SelectiveCheckpointContext",
     "an array namespace, of whichever library":
         "testing.check_portable",
     "what a tensor is made of: numbers, lists of them to any depth, arrays of any library":

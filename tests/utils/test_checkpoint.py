@@ -331,15 +331,3 @@ def test_detached():
     assert (a.requires_grad, b.requires_grad, n) == (True, False, 3)
     with pytest.raises(RuntimeError, match="Only tuple of tensors is supported"):
         c.detach_variable([x])
-
-
-def test_what_is_chosen_is_computed_again_to_the_same_numbers():
-    from functools import partial
-
-    policy = partial(c.create_selective_checkpoint_contexts, lambda ctx, op, *args: c.CheckpointPolicy.MUST_SAVE)
-    x = gw.tensor([1.0, 2.0], requires_grad=True)
-    y = c.checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False, context_fn=policy)
-    y.sum().backward()
-    assert gw.allclose(x.grad, (x.sin().exp() * x.cos()).detach())
-    with pytest.raises(TypeError, match="must be either a function or a list of ops"):
-        c.create_selective_checkpoint_contexts(3)

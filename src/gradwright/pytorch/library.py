@@ -20,15 +20,16 @@ from gradwright.base.changes import declares
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.watch import seen
 from gradwright.face.functions.compare import isclose
 from gradwright.face.tensor import Tensor
 from gradwright.function.contract.trees import tree_leaves, tree_map_only
 from gradwright.function.function import Function
+from gradwright.utils.selective import OpOverload
+from gradwright.utils.selective import named as known
 
 __all__ = ["CustomOpDef", "custom_op", "opcheck", "register_autograd", "register_fake", "register_kernel",
            "register_vmap", "triton_op", "wrap_triton"]  # fmt: skip
-
-known: dict[str, CustomOpDef] = {}
 
 _HERE = {"", "CPU", "CompositeExplicitAutograd"}
 _WHOLE = {"Autograd", "AutogradCPU", "CompositeImplicitAutograd"}
@@ -151,7 +152,8 @@ def _function(op: CustomOpDef) -> Any:
 
     def forward(*given: Any) -> Any:
         n = len(given) - len(keywords)
-        return _fresh(op, given, op._fn(*given[:n], **dict(zip(keywords, given[n:], strict=True))))
+        run = functools.partial(op._fn, *given[:n], **dict(zip(keywords, given[n:], strict=True)))
+        return _fresh(op, given, seen(op._qualname, given, run))
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         if setup is None:
@@ -299,7 +301,8 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         found = known.get(f"{self._name}::{name}")
-        return Absent(f"torch.ops.{self._name}.{name}") if found is None else found
+        kind = OpOverload if self._name == "aten" else Absent
+        return kind(f"torch.ops.{self._name}.{name}") if found is None else found
 
 
 def __getattr__(name: str) -> Any:

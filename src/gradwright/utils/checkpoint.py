@@ -7,7 +7,6 @@ again in its backward, and a backward pass through that.
 
 from __future__ import annotations
 
-import enum
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -27,33 +26,16 @@ from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.function import Function
 from gradwright.nn.container import Sequential
 from gradwright.utils.recompute import Aside, Checkpoint, CheckpointError, Forget, Log, Surroundings, checkpointed
+from gradwright.utils.selective import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """Two contexts that do nothing: the default ``context_fn`` of `checkpoint`."""
     return nullcontext(), nullcontext()
-
-
-class CheckpointPolicy(enum.Enum):
-    """What to do with an operation's result: keep it or compute it again."""
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-    MUST_CPU_OFFLOAD = 4
-    PREFER_CPU_OFFLOAD = 5
-
-
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """Contexts for ``context_fn`` of `checkpoint`: everything is computed again here, whatever was to be kept.
-
-    The numbers are the same; time is not saved where an operation was to keep its result. TypeError for what is neither
-    a function nor a list of operations.
-    """
-    if not (callable(policy_fn_or_list) or isinstance(policy_fn_or_list, list)):
-        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    return noop_context_fn()
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -83,9 +65,9 @@ def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_t
 
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "checkpoint", "checkpoint_sequential",
-    "create_selective_checkpoint_contexts", "detach_variable", "get_device_states", "noop_context_fn",
-    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
+    "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable", "get_device_states",
+    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
