@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import gradwright as gw
+
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FACES = ["fft", "linalg", "masked", "nn.functional", "special"]
 
@@ -43,6 +45,7 @@ def test_every_name_has_an_example(face: str) -> None:
 def test_examples_of_what_is_built_from_declarations(face: str) -> None:
     faults: list[str] = []
     for name, value in built(face):
-        test = doctest.DocTestParser().get_doctest(inspect.getdoc(value) or "", {}, f"{face}.{name}", None, None)
+        text = inspect.getdoc(value) or ""
+        test = doctest.DocTestParser().get_doctest(text, {"gw": gw}, f"{face}.{name}", None, None)
         doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(test, out=faults.append)
     assert not faults, "".join(faults)

@@ -8,6 +8,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -35,9 +36,14 @@ def test_functions_have_examples() -> None:
 
 
 def test_a_text_is_joined_once() -> None:
-    found = {name: getattr(gw, name) for name in NAMES}
-    found |= {f"Tensor.{name}": getattr(gw.Tensor, name) for name in dir(gw.Tensor)}
-    assert [name for name, f in found.items() if (f.__doc__ or "").count(">>> import gradwright as gw") > 1] == []
+    for scope, families in ((gw, FAMILIES), (gw.Tensor, ("methods", "written"))):
+        examples = {name: text[text.index(">>> ") :] for family in families for name, text in texts(family).items()}
+        assert [name for name, example in examples.items() if getattr(scope, name).__doc__.count(example) != 1] == []
+
+
+def test_examples_take_gw_for_granted() -> None:
+    files = [*Path(gw.__file__).parent.rglob("*.py"), *Path(gw.__file__).parent.rglob("*.txt")]
+    assert [file.name for file in files if ">>> import gradwright as gw\n" in file.read_text(encoding="utf-8")] == []
 
 
 def test_a_docstring_begins_all_its_parts_at_the_margin() -> None:
@@ -54,7 +60,7 @@ def run(name: str, said: list[str]) -> None:
     for words, module in (("Needs SciPy", "scipy"), ("BFloat16Tensor", "ml_dtypes")):
         if words in about and importlib.util.find_spec(module) is None:
             return
-    scope = dict(getattr(inspect.unwrap(function), "__globals__", {}))
+    scope = {**getattr(inspect.unwrap(function), "__globals__", {}), "gw": gw}
     examples = doctest.DocTestParser().get_doctest(inspect.getdoc(function) or "", scope, name, None, 0)
     doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append)
 

@@ -61,7 +61,8 @@ class Reference:
         found["index"] = [
             *_title("Reference"),
             f"All public names: {len(self.described)} functions, classes and values in {len(tops)} modules,",
-            f"and {members} members of ``Tensor``. Made from the package when the site is built.", "",
+            f"and {members} members of ``Tensor``. Made from the package when the site is built.",
+            "Examples take ``import gradwright as gw`` for granted.", "",
             *_contents({**dict(sorted(tops.items(), key=lambda top: (".pytorch." in top[0], top[0]))),
                         "paths": "Other import paths of names that are described above."}),
         ]  # fmt: skip

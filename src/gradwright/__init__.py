@@ -2,6 +2,8 @@
 
 An autograd engine with PyTorch's names and contract on NumPy. ``gradwright run script.py`` runs a program that imports
 torch as it is; one that takes all from that one name may begin with ``import gradwright as torch``.
+
+Examples in docstrings take ``import gradwright as gw`` for granted.
 """
 
 import sys as _sys

@@ -43,7 +43,6 @@ class Source:
     def seed(self) -> int:
         """Start the random numbers anew from a seed that nobody chose, and return it.
 
-        >>> import gradwright as gw
         >>> gw.seed() == gw.initial_seed()
         True
         """
@@ -53,7 +52,6 @@ class Source:
     def initial_seed(self) -> int:
         """The seed that the random numbers started from.
 
-        >>> import gradwright as gw
         >>> _ = gw.manual_seed(7)
         >>> gw.initial_seed()
         7

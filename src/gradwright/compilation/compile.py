@@ -97,7 +97,6 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
         TypeError: ``function`` cannot be called.
         ValueError: ``backend`` or ``check`` is none of those.
 
-    >>> import gradwright as gw
     >>> w = gw.tensor([1.0, 2.0], requires_grad=True)
     >>> @gw.compile
     ... def step(x):

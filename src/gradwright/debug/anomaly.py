@@ -287,7 +287,6 @@ class detect_anomaly:
     The innermost of several counts. Unlike PyTorch's it checks the forward pass and infinities, too, and does not warn
     that it is on.
 
-    >>> import gradwright as gw
     >>> x = gw.tensor(-1.0, requires_grad=True)
     >>> with gw.autograd.detect_anomaly():
     ...     try:
@@ -311,7 +310,6 @@ class detect_anomaly:
 class set_detect_anomaly:
     """Anomaly mode on or off from the call on, or for a ``with`` block; the arguments are as in `detect_anomaly`.
 
-    >>> import gradwright as gw
     >>> with gw.autograd.set_detect_anomaly(True):
     ...     gw.is_anomaly_enabled()
     True

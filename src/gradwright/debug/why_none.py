@@ -66,7 +66,6 @@ def why_none(t: TensorBase, output: Any = None) -> WhyNone:
     Raises:
         TypeError: ``t`` is no tensor, or there is none in ``output``. Also whatever the function raises.
 
-    >>> import gradwright as gw
     >>> w = gw.ones(2, requires_grad=True)
     >>> y = w * 2
     >>> print(why_none(y))

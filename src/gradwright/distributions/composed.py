@@ -26,7 +26,6 @@ class Independent(Distribution):
 
     Probabilities of what is drawn together multiply. Raises ValueError if the batch has fewer dims.
 
-    >>> import gradwright as gw
     >>> normal = gw.distributions.Normal(gw.zeros(2, 3), 1.0)
     >>> d = gw.distributions.Independent(normal, 1)
     >>> d.batch_shape, d.event_shape
@@ -95,7 +94,6 @@ class TransformedDistribution(Distribution):
     log p(f(x)) = log p(x) - log |det df/dx|. Raises ValueError if ``transforms`` is no transform and no list of some,
     or if the base has fewer dims than an event of theirs.
 
-    >>> import gradwright as gw
     >>> base = gw.distributions.Normal(0.0, 1.0)
     >>> d = gw.distributions.TransformedDistribution(base, [gw.distributions.ExpTransform()])
     >>> d.log_prob(gw.tensor(1.0)).exp()
@@ -221,7 +219,6 @@ class MixtureSameFamily(Distribution):
 
     Raises ValueError if these are not of those classes, or if their shapes do not go together.
 
-    >>> import gradwright as gw
     >>> weights = gw.distributions.Categorical(gw.tensor([1.0, 1.0]))
     >>> parts = gw.distributions.Normal(gw.tensor([-1.0, 3.0]), 1.0)
     >>> d = gw.distributions.MixtureSameFamily(weights, parts)

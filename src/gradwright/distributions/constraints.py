@@ -2,7 +2,6 @@
 
 `gradwright.distributions.biject_to` and `transform_to` make transforms onto them.
 
->>> import gradwright as gw
 >>> from gradwright.distributions import constraints
 >>> constraints.positive.check(gw.tensor([-1.0, 2.0]))
 tensor([False,  True])

@@ -42,7 +42,6 @@ class Normal(ExponentialFamily, LocationScale):
 
     Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Normal(0.0, 1.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(0.3989)
@@ -75,7 +74,6 @@ class LogNormal(TransformedDistribution):
 
     Of mean ``loc`` and deviation ``scale``, which is positive: ValueError else. Mean e**(loc + scale**2 / 2).
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.LogNormal(0.0, 1.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.3989)
@@ -105,7 +103,6 @@ class HalfNormal(Folded):
 
     Mean scale sqrt(2 / pi). Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.HalfNormal(1.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(0.7979)
@@ -125,7 +122,6 @@ class LogisticNormal(TransformedDistribution):
 
     Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.LogisticNormal(gw.zeros(2), gw.ones(2))
     >>> d.sample().sum().round(decimals=4)
     tensor(1.)
@@ -150,7 +146,6 @@ class Cauchy(LocationScale):
 
     Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Cauchy(0.0, 1.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.1592)
@@ -183,7 +178,6 @@ class HalfCauchy(Folded):
 
     Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.HalfCauchy(1.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.3183)
@@ -203,7 +197,6 @@ class Laplace(LocationScale):
 
     Mean loc, variance 2 scale**2. Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Laplace(0.0, 1.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(0.5000)
@@ -238,7 +231,6 @@ class Uniform(Distribution):
 
     Mean (low + high) / 2. Raises ValueError unless low < high.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Uniform(0.0, 2.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.5000)
@@ -290,7 +282,6 @@ class Gumbel(TransformedDistribution):
 
     Mean loc + 0.5772 scale. Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Gumbel(0.0, 1.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(0.3679)
@@ -332,7 +323,6 @@ class VonMises(Distribution):
 
     Mean loc. Raises ValueError unless ``concentration`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.VonMises(0.0, 1.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(0.3417)

@@ -67,7 +67,6 @@ class Bernoulli(ExponentialFamily, BinaryParameter):
 
     Mean p, variance p (1 - p). Raises ValueError unless one of ``probs``, in [0, 1], and ``logits`` is given.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Bernoulli(0.25)
     >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
     tensor([0.7500, 0.2500])
@@ -112,7 +111,6 @@ class Geometric(BinaryParameter):
 
     Mean (1 - p) / p. Raises ValueError unless one of ``probs``, in (0, 1], and ``logits`` is given.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Geometric(0.5)
     >>> d.log_prob(gw.tensor([0.0, 1.0, 2.0])).exp()
     tensor([0.5000, 0.2500, 0.1250])
@@ -151,7 +149,6 @@ class Binomial(BinaryParameter):
 
     Mean n p, variance n p (1 - p), n the count. Raises ValueError for parameters outside their range.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Binomial(2, 0.5)
     >>> d.log_prob(gw.tensor([0.0, 1.0, 2.0])).exp()
     tensor([0.2500, 0.5000, 0.2500])
@@ -210,7 +207,6 @@ class NegativeBinomial(BinaryParameter):
 
     Mean n p / (1 - p), n the failures, p in [0, 1). Raises ValueError for parameters outside their range.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.NegativeBinomial(1.0, 0.5)
     >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
     tensor([0.5000, 0.2500])
@@ -249,7 +245,6 @@ class Poisson(ExponentialFamily):
 
     Mean and variance are the rate, at least 0. Draws have no derivatives. Raises ValueError for a negative rate.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Poisson(2.0)
     >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
     tensor([0.1353, 0.2707])
@@ -297,7 +292,6 @@ class Categorical(Distribution):
     ``probs`` are divided by their sum, and ``logits`` shifted until their exponentials sum to 1. Raises ValueError
     unless one of them is given, with one dim or more.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Categorical(gw.tensor([1.0, 3.0]))
     >>> d.probs
     tensor([0.2500, 0.7500])
@@ -382,7 +376,6 @@ class OneHotCategorical(OfCategorical):
 
     Mean p. Arguments and errors are those of `Categorical`.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.OneHotCategorical(gw.tensor([1.0, 3.0]))
     >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
     tensor(0.7500)
@@ -421,7 +414,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     They are biased: how a draw jumps is unlike how its mean moves. (Bengio, Léonard and Courville, 2013)
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0, 3.0], requires_grad=True)
     >>> d = gw.distributions.OneHotCategoricalStraightThrough(p)
     >>> d.rsample()[0].backward()
@@ -442,7 +434,6 @@ class Multinomial(OfCategorical):
 
     Mean n p, n the tries.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Multinomial(2, gw.tensor([0.5, 0.5]))
     >>> d.log_prob(gw.tensor([1.0, 1.0])).exp()
     tensor(0.5000)

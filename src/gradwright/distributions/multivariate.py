@@ -86,7 +86,6 @@ class MultivariateNormal(OfCovariance):
 
     Raises ValueError unless one of the three is given, of at least two dims, positive definite.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.MultivariateNormal(gw.zeros(2), gw.eye(2))
     >>> d.log_prob(gw.zeros(2)).exp()
     tensor(0.1592)
@@ -137,7 +136,6 @@ class LowRankMultivariateNormal(Distribution):
 
     Only the small matrix I + W' D^-1 W is factored. Raises ValueError if the shapes do not go together.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.LowRankMultivariateNormal(gw.zeros(2), gw.ones(2, 1), gw.ones(2))
     >>> d.covariance_matrix
     tensor([[2., 1.],
@@ -280,7 +278,6 @@ class Wishart(OfCovariance, ExponentialFamily):
     det(X)**((df - n - 1) / 2) exp(-tr(C^-1 X) / 2) over its integral, for any real df > n - 1: ValueError otherwise.
     Draws for df < n are often singular in finite precision; a warning says so.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Wishart(gw.tensor(3.0), gw.eye(2))
     >>> d.mean
     tensor([[3., 0.],
@@ -377,7 +374,6 @@ class LKJCholesky(Distribution):
 
     Raises ValueError if ``dim`` is below 2. Drawn by the onion method: Lewandowski, Kurowicka and Joe (2009), 3.2.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.LKJCholesky(3, 1.0)
     >>> L = d.sample()
     >>> (L @ L.T).diagonal().round(decimals=4)

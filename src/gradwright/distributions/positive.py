@@ -27,7 +27,6 @@ class Exponential(ExponentialFamily):
 
     Mean 1 / rate. Raises ValueError unless the rate is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Exponential(2.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(2.)
@@ -68,7 +67,6 @@ class Pareto(TransformedDistribution):
 
     Mean alpha scale / (alpha - 1) for alpha > 1, else inf. Raises ValueError unless both are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Pareto(1.0, 2.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(2.)
@@ -111,7 +109,6 @@ class Weibull(TransformedDistribution):
 
     Mean scale Gamma(1 + 1 / k). Raises ValueError unless both are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Weibull(1.0, 1.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.3679)
@@ -148,7 +145,6 @@ class Kumaraswamy(TransformedDistribution):
 
     Mean b B(1 + 1 / a, b). Raises ValueError unless both are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Kumaraswamy(1.0, 1.0)
     >>> d.log_prob(gw.tensor(0.5)).exp()
     tensor(1.)
@@ -195,7 +191,6 @@ class GeneralizedPareto(Distribution):
 
     Raises ValueError unless ``scale`` is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.GeneralizedPareto(0.0, 1.0, 0.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.3679)
@@ -274,7 +269,6 @@ class Gamma(ExponentialFamily):
 
     Mean a / rate, variance a / rate**2; draws have derivatives by both. Raises ValueError unless both are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Gamma(1.0, 2.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(2.)
@@ -315,7 +309,6 @@ class Chi2(Gamma):
 
     Mean df. Raises ValueError unless it is positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Chi2(2.0)
     >>> d.log_prob(gw.tensor(2.0)).exp()
     tensor(0.1839)
@@ -336,7 +329,6 @@ class InverseGamma(TransformedDistribution):
 
     Mean rate / (a - 1) for a > 1, else inf. Raises ValueError unless both are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.InverseGamma(3.0, 1.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.1839)
@@ -376,7 +368,6 @@ class StudentT(Distribution):
 
     Mean loc for df > 1, else NaN. Raises ValueError unless ``df`` and ``scale`` are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.StudentT(1.0)
     >>> d.log_prob(gw.tensor(0.0)).exp()
     tensor(0.3183)
@@ -423,7 +414,6 @@ class FisherSnedecor(Distribution):
 
     Mean df2 / (df2 - 2) for df2 > 2, else NaN. Raises ValueError unless both are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.FisherSnedecor(2.0, 4.0)
     >>> d.log_prob(gw.tensor(1.0)).exp()
     tensor(0.2963)

@@ -29,7 +29,6 @@ class Dirichlet(ExponentialFamily):
 
     Mean a / sum a. Raises ValueError unless a is positive, of at least one dim.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Dirichlet(gw.tensor([1.0, 1.0]))
     >>> d.log_prob(gw.tensor([0.25, 0.75])).exp()
     tensor(1.)
@@ -80,7 +79,6 @@ class Beta(ExponentialFamily):
 
     Mean a / (a + b). Raises ValueError unless both are positive.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.Beta(2.0, 2.0)
     >>> d.log_prob(gw.tensor(0.5)).exp()
     tensor(1.5000)
@@ -137,7 +135,6 @@ class ContinuousBernoulli(ExponentialFamily, BinaryParameter):
 
     Raises ValueError unless one of ``probs``, in [0, 1], and ``logits`` is given.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.ContinuousBernoulli(0.5)
     >>> d.log_prob(gw.tensor(0.25)).exp()
     tensor(1.)
@@ -252,7 +249,6 @@ class RelaxedBernoulli(_Sharper):
 
     The sigmoid of `LogitRelaxedBernoulli`, whose errors it has; draws have derivatives.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.RelaxedBernoulli(gw.tensor(0.5), gw.tensor([0.5]))
     >>> d.log_prob(gw.tensor([0.5])).exp()
     tensor([0.5000])
@@ -296,7 +292,6 @@ class RelaxedOneHotCategorical(_Sharper):
 
     The exponential of the relaxed logarithms; draws have derivatives.
 
-    >>> import gradwright as gw
     >>> d = gw.distributions.RelaxedOneHotCategorical(gw.tensor(1.0), gw.tensor([0.5, 0.5]))
     >>> d.sample().sum().round(decimals=4)
     tensor(1.)

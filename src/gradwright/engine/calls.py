@@ -47,7 +47,6 @@ def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | No
         RuntimeError: a tensor requires no grad, a cotangent is missing or of the wrong shape, or the graph has been
             freed by an earlier pass.
 
-    >>> import gradwright as gw
     >>> x = gw.tensor([1.0, 2.0], requires_grad=True)
     >>> gw.autograd.backward((x * x).sum())
     >>> x.grad
@@ -112,7 +111,6 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
         IndexError, ValueError: the cotangents of a batch have no first dimension, or of different sizes, or of size 0,
             or one is None.
 
-    >>> import gradwright as gw
     >>> x = gw.tensor(3.0, requires_grad=True)
     >>> first, = gw.autograd.grad(x**3, x, create_graph=True)
     >>> second, = gw.autograd.grad(first, x)

@@ -25,7 +25,6 @@ class GradientEdge(NamedTuple):
         output_nr: which of its outputs the gradient is of.
         ownership_token: what `get_gradient_edge` knows about the tensor besides; None in an edge that you make.
 
-    >>> import gradwright as gw
     >>> x = gw.tensor(3.0, requires_grad=True)
     >>> y = x * x
     >>> gw.autograd.grad(gw.autograd.graph.get_gradient_edge(y), x)
@@ -123,7 +122,6 @@ def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
 
     Raises RuntimeError for what is neither a Tensor nor an iterable of Tensors.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2)
     >>> gw.autograd.graph.increment_version(x)
     >>> x._version

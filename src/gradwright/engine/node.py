@@ -42,7 +42,6 @@ class Node:
     What ``grad_fn`` gives: ``name()``, ``next_functions`` (pairs of a node and which of its outputs), ``metadata``,
     ``register_hook(hook)`` and ``register_prehook(hook)``.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2, requires_grad=True)
     >>> node = (x * 2).sum().grad_fn
     >>> node.name(), [parent.name() for parent, _ in node.next_functions]

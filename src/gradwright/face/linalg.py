@@ -67,7 +67,6 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     Shapes: the result is A's without the two dims, and the diagonal last; a write into it goes into A. Raises
     RuntimeError if the dims are the same, IndexError if one is out of range.
 
-    >>> import gradwright as gw
     >>> gw.linalg.diagonal(gw.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([1., 4.])
     """

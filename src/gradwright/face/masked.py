@@ -77,7 +77,6 @@ without entries gives what {name} starts from. The others have gradient 0.
 
 Raises IndexError for a mask of more dims than the input, RuntimeError for one that does not broadcast.
 
->>> import gradwright as gw
 >>> x, mask = gw.tensor([3.0, 5.0]), gw.tensor([True, False])
 >>> bool(gw.masked.{name}(x, 0, mask=mask) == gw.{name}(x[:1], 0))
 True
@@ -100,7 +99,6 @@ Shape: ``mask`` broadcasts to ``input``, and the result has the size of that. Th
 
 Raises IndexError for a mask of more dims than the input, RuntimeError for one that does not broadcast.
 
->>> import gradwright as gw
 >>> x, mask = gw.tensor([3.0, 5.0]), gw.tensor([True, False])
 >>> bool(gw.masked.{name}(x, 0, mask=mask)[0] == gw.masked.{name}(x[:1], 0)[0])
 True
@@ -127,7 +125,6 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Mean over ``dim`` of the entries where ``mask`` is True. ValueError for integers unless ``dtype`` is named.
 
-    >>> import gradwright as gw
     >>> gw.masked.mean(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]))
     tensor(2.)
     """
@@ -145,7 +142,6 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType 
 
     ValueError where a line of integers has none.
 
-    >>> import gradwright as gw
     >>> gw.masked.median(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]))
     tensor(1.)
     """
@@ -164,7 +160,6 @@ def norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: b
 
     Raises RuntimeError for whole numbers.
 
-    >>> import gradwright as gw
     >>> gw.masked.norm(gw.tensor([3.0, 4.0, 9.0]), mask=gw.tensor([True, True, False]))
     tensor(5.)
     """
@@ -176,7 +171,6 @@ def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype:
               mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """The entries where ``mask`` is True, others 0, divided by their norm along ``dim`` (at least eps).
 
-    >>> import gradwright as gw
     >>> gw.masked.normalize(gw.tensor([3.0, 4.0, 9.0]), 2.0, 0, mask=gw.tensor([True, True, False]))
     tensor([0.6000, 0.8000, 0.0000])
     """
@@ -187,7 +181,6 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: DType = None, input_mask: 
               other_mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """log(e**input + e**other), where each counts only where its mask is True.
 
-    >>> import gradwright as gw
     >>> gw.masked.logaddexp(gw.zeros(2), gw.zeros(2), other_mask=gw.tensor([True, False]))
     tensor([0.6931, 0.0000])
     """
@@ -199,7 +192,6 @@ def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correc
         keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Variance over ``dim`` of the n entries where ``mask`` is True: squares of deviations over n - correction (1).
 
-    >>> import gradwright as gw
     >>> gw.masked.var(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]))
     tensor(2.)
     """
@@ -222,7 +214,6 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correc
 
     Arguments are those of `var`.
 
-    >>> import gradwright as gw
     >>> gw.masked.std(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]), correction=0)
     tensor(1.)
     """

@@ -84,7 +84,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def shape(self) -> dtypes.Size:
         """The size of each dim.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).shape
         torch.Size([2, 3])
         """
@@ -94,7 +93,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def dtype(self) -> dtypes.dtype:
         """The element type.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).dtype
         torch.float32
         """
@@ -103,7 +101,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def dim(self) -> int:
         """How many dims it has.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).dim()
         2
         """
@@ -113,7 +110,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def ndim(self) -> int:
         """How many dims it has.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).ndim
         2
         """
@@ -122,7 +118,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def numel(self) -> int:
         """How many elements it has; `nelement` is the same.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).numel()
         6
         """
@@ -137,7 +132,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def stride(self, dim: int | None = None) -> int | tuple[int, ...]:
         """For each dim (or one), how many elements apart its neighbours lie in memory.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).stride(), gw.ones(2, 3).T.stride(0)
         ((3, 1), 1)
         """
@@ -147,7 +141,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether its elements lie in memory without gaps, in the order of the format: row-major by default.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).is_contiguous(), gw.ones(2, 3).T.is_contiguous()
         (True, False)
         """
@@ -156,7 +149,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def element_size(self) -> int:
         """Bytes of one element.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).element_size()
         4
         """
@@ -165,7 +157,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def is_floating_point(self) -> bool:
         """Whether its dtype is a floating-point one; complex ones are none.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).is_floating_point(), gw.ones(2, dtype=gw.int64).is_floating_point()
         (True, False)
         """
@@ -179,7 +170,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def type(self, dtype: Any = None) -> Any:
         """The legacy type name, such as ``torch.FloatTensor``; with a dtype, or such a class, the converted tensor.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).type(), gw.ones(2).type(gw.int64)
         ('torch.FloatTensor', tensor([1, 1]))
         """
@@ -226,7 +216,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def item(self) -> int | Any:
         """Its one element as a Python number, without history; RuntimeError if it has several or none.
 
-        >>> import gradwright as gw
         >>> gw.tensor([2.5]).item()
         2.5
         """
@@ -239,7 +228,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def tolist(self) -> list[Any]:
         """Its values as nested lists of Python numbers, without history; a 0-d tensor gives a number.
 
-        >>> import gradwright as gw
         >>> gw.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
@@ -315,7 +303,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
 
         Raises RuntimeError for a device that is not there, TypeError for what is no dtype, device or tensor.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2)
         >>> x.to(gw.float64), x.to("cpu") is x
         (tensor([1., 1.], dtype=torch.float64), True)
@@ -331,7 +318,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     def type_as(self, other: Tensor) -> Tensor:
         """Converted to the dtype of ``other``; itself if it has that.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).type_as(gw.tensor([1]))
         tensor([1, 1])
         """
@@ -344,7 +330,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
                    requires_grad: bool = False) -> Tensor:  # fmt: skip
         """`tensor` of the data, in this dtype and on this device, unless others are named.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, dtype=gw.float64).new_tensor([1, 2])
         tensor([1., 2.], dtype=torch.float64)
         """

@@ -35,7 +35,6 @@ def _typed(word: str, name: str) -> Any:
 
     Raises TypeError for a tensor of another dtype.
 
-    >>> import gradwright as gw
     >>> gw.{word}([1, 2]).dtype, isinstance(gw.zeros(2, dtype=gw.{name}), gw.{word})
     (torch.{name}, True)
     """

@@ -384,7 +384,6 @@ def custom_op(fn: Any = None, /, *, samples: Any = None, kind: str = "general") 
     Backward raises NotImplementedError for an input that needs a gradient and has no derivative.
 
     >>> import numpy as np
-    >>> import gradwright as gw
     >>> @custom_op
     ... def cosine(x: gw.Tensor) -> gw.Tensor:
     ...     return gw.from_numpy(np.cos(x.numpy()))

@@ -85,7 +85,6 @@ class Function(metaclass=FunctionMeta):
     be changed in place. Of memory that others hold, such as one buffer for all calls, forward and backward hand out
     copies.
 
-    >>> import gradwright as gw
     >>> class Square(gw.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -34,7 +34,6 @@ def pushforward(function: Callable[..., Any], inputs: TensorBase | tuple[Any, ..
         RuntimeError, TypeError: jvp returned too few or too many tangents, or one of another shape, or no tensor.
         ValueError: the tangents are not shaped as the inputs are.
 
-    >>> import gradwright as gw
     >>> class Square(gw.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -73,7 +73,6 @@ def _fans(tensor: Any) -> tuple[int, int]:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill in place from U(a, b), and return the tensor. RuntimeError if a > b.
 
-    >>> import gradwright as gw
     >>> bool((gw.nn.init.uniform_(gw.empty(100), -1, 1).abs() <= 1).all())
     True
     """
@@ -84,7 +83,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill in place from N(mean, std**2), and return the tensor. RuntimeError if std < 0.
 
-    >>> import gradwright as gw
     >>> gw.nn.init.normal_(gw.empty(2), 3.0, 0.0)
     tensor([3., 3.])
     """
@@ -98,7 +96,6 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
     Warns where hardly anything of the distribution lies in there. RuntimeError if a > b.
 
-    >>> import gradwright as gw
     >>> bool((gw.nn.init.trunc_normal_(gw.empty(100), a=-1.0, b=1.0).abs() <= 1).all())
     True
     """
@@ -117,7 +114,6 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill in place with ``val``, and return the tensor.
 
-    >>> import gradwright as gw
     >>> gw.nn.init.constant_(gw.empty(2), 0.5)
     tensor([0.5000, 0.5000])
     """
@@ -127,7 +123,6 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill in place with 1, and return the tensor.
 
-    >>> import gradwright as gw
     >>> gw.nn.init.ones_(gw.empty(2))
     tensor([1., 1.])
     """
@@ -137,7 +132,6 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill in place with 0, and return the tensor.
 
-    >>> import gradwright as gw
     >>> gw.nn.init.zeros_(gw.empty(2))
     tensor([0., 0.])
     """
@@ -148,7 +142,6 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Fill in place with the identity matrix, cut off or filled up with 0. ValueError unless there are 2 dims.
 
-    >>> import gradwright as gw
     >>> gw.nn.init.eye_(gw.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -165,7 +158,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     1 in the middle of the kernel from channel k to channel k, else 0. ValueError unless there are 3, 4 or 5 dims, or if
     ``groups`` does not divide the first.
 
-    >>> import gradwright as gw
     >>> w = gw.nn.init.dirac_(gw.empty(2, 2, 3))
     >>> gw.nn.functional.conv1d(gw.tensor([[1.0, 2.0], [3.0, 4.0]]), w, padding=1)
     tensor([[1., 2.],
@@ -189,7 +181,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
     Of a weight (out, in, *kernel) fan_in is in times the size of the kernel, fan_out out times that.
 
-    >>> import gradwright as gw
     >>> bool((gw.nn.init.xavier_uniform_(gw.empty(3, 3)).abs() <= 1).all())
     True
     """
@@ -202,7 +193,6 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
     The fans are those of `xavier_uniform_`.
 
-    >>> import gradwright as gw
     >>> gw.nn.init.xavier_normal_(gw.empty(3, 5)).shape
     torch.Size([3, 5])
     """
@@ -233,7 +223,6 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
     Raises ValueError below 2 dims, for another mode or nonlinearity.
 
-    >>> import gradwright as gw
     >>> w = gw.nn.init.kaiming_uniform_(gw.empty(4, 6), nonlinearity="relu")
     >>> bool((w.abs() <= 1).all())
     True
@@ -246,7 +235,6 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
                     generator: Generator | None = None) -> Tensor:  # fmt: skip
     """N(0, gain**2 / fan) (He et al. 2015); arguments and errors are those of `kaiming_uniform_`.
 
-    >>> import gradwright as gw
     >>> gw.nn.init.kaiming_normal_(gw.empty(4, 6), mode="fan_out").shape
     torch.Size([4, 6])
     """
@@ -259,7 +247,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
     ValueError below 2 dims.
 
-    >>> import gradwright as gw
     >>> w = gw.nn.init.orthogonal_(gw.empty(2, 3))
     >>> bool(gw.allclose(w @ w.T, gw.eye(2), atol=1e-6))
     True
@@ -283,7 +270,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
     ValueError unless there are 2 dims.
 
-    >>> import gradwright as gw
     >>> (gw.nn.init.sparse_(gw.empty(10, 2), 0.25) == 0).sum(0)
     tensor([3, 3])
     """

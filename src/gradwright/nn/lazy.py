@@ -19,7 +19,6 @@ class LazyModuleMixin(Module):
 
     Raises NotImplementedError without an ``initialize_parameters``, RuntimeError if that leaves one uninitialized.
 
-    >>> import gradwright as gw
     >>> from gradwright import nn
     >>> class Scale(nn.Module):
     ...     def forward(self, x):

@@ -39,7 +39,6 @@ class Module(State, Converted):
     Raises TypeError for a value that is not of the kind registered under a name, AttributeError for one assigned
     before ``super().__init__()``, KeyError for a name that is taken, NotImplementedError if called without a `forward`.
 
-    >>> import gradwright as gw
     >>> class Scale(Module):
     ...     def __init__(self):
     ...         super().__init__()

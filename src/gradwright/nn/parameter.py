@@ -42,7 +42,6 @@ class Parameter(Tensor):
     Raises TypeError if ``data`` is no tensor, RuntimeError if it requires grad but is not of a floating-point or
     complex dtype.
 
-    >>> import gradwright as gw
     >>> w = Parameter(gw.tensor([1.0, 2.0]))
     >>> w
     Parameter containing:
@@ -78,7 +77,6 @@ class Buffer(Tensor):
 
     Raises TypeError if ``data`` is no tensor.
 
-    >>> import gradwright as gw
     >>> norm = gw.nn.Module()
     >>> norm.mean = Buffer(gw.zeros(2))
     >>> dict(norm.named_buffers())

@@ -42,7 +42,6 @@ class ParameterList(_Holder):
 
     Raises IndexError for an index out of range, TypeError for values to extend it by that are no such.
 
-    >>> import gradwright as gw
     >>> weights = ParameterList([gw.ones(2), gw.ones(2, 3)])
     >>> weights
     ParameterList(
@@ -105,7 +104,6 @@ class ParameterDict(_Holder):
 
     Raises KeyError for a name that is missing, or taken by an attribute, TypeError for one that is no string.
 
-    >>> import gradwright as gw
     >>> ParameterDict([("w", gw.ones(2, 3)), ("b", gw.ones(2))])
     ParameterDict(
         (w): Parameter containing: [torch.FloatTensor of size 2x3]

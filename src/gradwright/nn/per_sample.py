@@ -32,7 +32,6 @@ def per_sample_gradients(module: Module, loss: Callable[..., Any], inputs: Any, 
         randomness: of dropout and the like: "different" for each example, the "same", or an "error".
         chunk_size: how many examples are computed at a time; None for all.
 
-    >>> import gradwright as gw
     >>> line = gw.nn.Linear(2, 1)
     >>> found = per_sample_gradients(line, gw.nn.functional.mse_loss, gw.rand(5, 2), gw.rand(5, 1))
     >>> {name: tuple(g.shape) for name, g in found.items()}

@@ -44,7 +44,6 @@ def functional_call(
         tie_weights: a value given for one path of a tensor that the module has at several is used at all of them.
         strict: raise if a path is missing, or leads to no parameter or buffer.
 
-    >>> import gradwright as gw
     >>> functional_call(gw.nn.Linear(2, 1), {"weight": gw.ones(1, 2), "bias": gw.zeros(1)}, gw.ones(2))
     tensor([2.])
 
@@ -171,7 +170,6 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     With `functional_call` of one of them, and `vmap` over these, an ensemble runs as one. The stacked parameters are
     leaves, which an optimiser takes.
 
-    >>> import gradwright as gw
     >>> parameters, buffers = stack_module_state([gw.nn.Linear(2, 3) for _ in range(4)])
     >>> parameters["weight"].shape, parameters["weight"].is_leaf, buffers
     (torch.Size([4, 3, 2]), True, {})
@@ -203,7 +201,6 @@ def _stacked(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def replace_all_batch_norm_modules_(root: M) -> M:
     """Let all batch norms in ``root`` go without running statistics, which vmap could not update; returns ``root``.
 
-    >>> import gradwright as gw
     >>> net = gw.func.replace_all_batch_norm_modules_(gw.nn.Sequential(gw.nn.BatchNorm1d(2)))
     >>> net[0].track_running_stats
     False

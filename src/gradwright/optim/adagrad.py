@@ -32,7 +32,6 @@ class Adagrad(Fused):
 
     Raises ValueError for a negative setting.
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.Adagrad([p], lr=0.1)
     >>> (p * p).sum().backward()
@@ -84,7 +83,6 @@ class Adadelta(Fused):
 
     Raises ValueError for a negative setting, or ``rho`` outside [0, 1].
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.Adadelta([p], lr=100.0)
     >>> (p * p).sum().backward()
@@ -136,7 +134,6 @@ class RMSprop(Fused):
 
     Raises ValueError for a negative setting.
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.RMSprop([p], lr=0.01)
     >>> (p * p).sum().backward()
@@ -191,7 +188,6 @@ class Rprop(Fused):
 
     Raises ValueError for a negative ``lr``, or ``etas`` outside these bounds.
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.Rprop([p], lr=0.1)
     >>> (p * p).sum().backward()
@@ -251,7 +247,6 @@ class Adafactor(Ruled):
 
     Raises ValueError for settings outside these bounds, RuntimeError in `step` for complex parameters.
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.Adafactor([p], lr=0.1)
     >>> (p * p).sum().backward()

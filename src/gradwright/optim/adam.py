@@ -32,7 +32,6 @@ class Adam(Fused):
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
 
-    >>> import gradwright as gw
     >>> w = gw.tensor([1.0, 2.0], requires_grad=True)
     >>> w.grad = gw.tensor([100.0, 0.01])
     >>> gw.optim.Adam([w], lr=0.5).step()
@@ -87,7 +86,6 @@ class AdamW(Adam):
 
     Source: Loshchilov and Hutter, Decoupled weight decay regularization, 2017.
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.AdamW([p], lr=0.1, weight_decay=0.5)
     >>> (p * p).sum().backward()
@@ -130,7 +128,6 @@ class NAdam(Fused):
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.NAdam([p], lr=0.1)
     >>> (p * p).sum().backward()
@@ -189,7 +186,6 @@ class RAdam(Fused):
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.RAdam([p], lr=0.1)
     >>> (p * p).sum().backward()
@@ -247,7 +243,6 @@ class Adamax(Fused):
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.Adamax([p], lr=0.1)
     >>> (p * p).sum().backward()
@@ -293,7 +288,6 @@ class SparseAdam(Ruled):
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
 
-    >>> import gradwright as gw
     >>> table = gw.ones(2, 1, requires_grad=True)
     >>> optimizer = gw.optim.SparseAdam([table], lr=0.1)
     >>> gw.nn.functional.embedding(gw.tensor([0]), table).sum().backward()

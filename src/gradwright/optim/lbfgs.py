@@ -41,7 +41,6 @@ class LBFGS(Optimizer):
 
     Raises ValueError for a negative ``lr``, or several groups; RuntimeError in `step` for another line search.
 
-    >>> import gradwright as gw
     >>> w = gw.tensor([3.0, -2.0], requires_grad=True)
     >>> optimizer = gw.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

@@ -110,7 +110,6 @@ class Optimizer(Uncaptured):
     Raises TypeError if ``params`` is one tensor, or not all are tensors; ValueError if there are none, or for one that
     an operation made, one in two groups, an option missing, or names of some only.
 
-    >>> import gradwright as gw
     >>> w = gw.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = gw.optim.SGD([w], lr=0.1)
     >>> (w * w).sum().backward()

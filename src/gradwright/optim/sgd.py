@@ -29,7 +29,6 @@ class SGD(Fused):
 
     Raises ValueError for negative settings, and for ``nesterov`` without momentum or with dampening.
 
-    >>> import gradwright as gw
     >>> w = gw.tensor([1.0], requires_grad=True)
     >>> w.grad = gw.tensor([2.0])
     >>> gw.optim.SGD([w], lr=0.25).step()
@@ -86,7 +85,6 @@ class ASGD(Fused):
 
     Raises ValueError for a negative ``lr`` or ``weight_decay``.
 
-    >>> import gradwright as gw
     >>> p = gw.tensor([1.0], requires_grad=True)
     >>> optimizer = gw.optim.ASGD([p], lr=0.1)
     >>> (p * p).sum().backward()
@@ -143,7 +141,6 @@ class Muon(Ruled):
 
     Raises ValueError for negative settings, or a parameter that is no matrix; RuntimeError in `step` for complex ones.
 
-    >>> import gradwright as gw
     >>> p = gw.eye(2, requires_grad=True)
     >>> optimizer = gw.optim.Muon([p], lr=0.1, weight_decay=0.0)
     >>> (p * p).sum().backward()

@@ -30,7 +30,6 @@ if not TYPE_CHECKING:
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
     """decay average + (1 - decay) now: an exponential moving average.
 
-    >>> import gradwright as gw
     >>> from gradwright.optim.swa_utils import get_ema_avg_fn
     >>> get_ema_avg_fn(0.5)(gw.tensor(1.0), gw.tensor(3.0), 1)
     tensor(2.)
@@ -48,7 +47,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
     """average + (now - average) / (n + 1): the average of all.
 
-    >>> import gradwright as gw
     >>> from gradwright.optim.swa_utils import get_swa_avg_fn
     >>> get_swa_avg_fn()(gw.tensor(1.0), gw.tensor(4.0), 2)
     tensor(2.)
@@ -73,7 +71,6 @@ def _of_all(update: Callable[[Any, Any, Any], Any]) -> Callable[[Sequence[Any], 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Sequence[Any], Sequence[Any], Any], None]:
     """`get_ema_avg_fn` for lists of parameters, in place.
 
-    >>> import gradwright as gw
     >>> from gradwright.optim.swa_utils import get_ema_multi_avg_fn
     >>> average = [gw.tensor([1.0])]
     >>> get_ema_multi_avg_fn(0.5)(average, [gw.tensor([3.0])], 1)
@@ -86,7 +83,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Sequence[Any], Seque
 def get_swa_multi_avg_fn() -> Callable[[Sequence[Any], Sequence[Any], Any], None]:
     """`get_swa_avg_fn` for lists of parameters, in place.
 
-    >>> import gradwright as gw
     >>> from gradwright.optim.swa_utils import get_swa_multi_avg_fn
     >>> average = [gw.tensor([1.0])]
     >>> get_swa_multi_avg_fn()(average, [gw.tensor([4.0])], 2)
@@ -106,7 +102,6 @@ class AveragedModel(Module):
         multi_avg_fn: the same for lists of them, in place. ValueError if both are given; by default the mean of all.
         use_buffers: whether buffers are averaged, too; else they are those of the last update.
 
-    >>> import gradwright as gw
     >>> from gradwright.optim.swa_utils import AveragedModel
     >>> layer = gw.nn.Linear(1, 1, bias=False)
     >>> average = AveragedModel(layer)
@@ -162,7 +157,6 @@ class AveragedModel(Module):
 def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -> None:
     """Compute the running statistics of batch normalisations anew, as means over the batches of a loader.
 
-    >>> import gradwright as gw
     >>> from gradwright.optim.swa_utils import update_bn
     >>> layer = gw.nn.BatchNorm1d(1)
     >>> update_bn([gw.tensor([[1.0], [3.0]])], layer)
@@ -188,7 +182,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -
 class SWALR(LRScheduler):
     """Anneals the learning rate of each group to ``swa_lr`` over so many epochs, by a cosine or linearly.
 
-    >>> import gradwright as gw
     >>> from gradwright.optim.swa_utils import SWALR
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = SWALR(optimizer, swa_lr=0.5, anneal_epochs=1, anneal_strategy="linear")

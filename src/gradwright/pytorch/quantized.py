@@ -41,7 +41,6 @@ def fake_quantize_per_tensor_affine(input: Any, scale: Any, zero_point: Any, qua
 
     Raises RuntimeError unless quant_min <= zero_point <= quant_max.
 
-    >>> import gradwright as gw
     >>> fake_quantize_per_tensor_affine(gw.tensor([0.12, 0.5, 9.0]), 0.1, 0, 0, 15)
     tensor([0.1000, 0.5000, 1.5000])
     """

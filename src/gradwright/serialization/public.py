@@ -77,7 +77,7 @@ def save(obj: object, f: str | bytes | os.PathLike[Any] | IO[bytes]) -> None:
     Raises TypeError for anything else (a function, a module, an object of a class of yours), naming its place in
     ``obj``; ValueError for data that contain themselves.
 
-    >>> import gradwright as gw, io
+    >>> import io
     >>> file = io.BytesIO()
     >>> gw.save({"weight": gw.ones(2), "steps": (1, 10)}, file)
     >>> _ = file.seek(0)
@@ -114,7 +114,6 @@ def load(f: str | bytes | os.PathLike[Any] | IO[bytes], map_location: DeviceLike
     with pickle of ``torch.save``: save with ``safetensors.torch.save_file`` there).
 
     >>> import io
-    >>> import gradwright as gw
     >>> file = io.BytesIO()
     >>> gw.save({"x": gw.tensor([1.0, 2.0])}, file)
     >>> _ = file.seek(0)

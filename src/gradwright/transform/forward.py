@@ -25,7 +25,6 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         strict: raise if an output does not depend on the inputs, where its tangent would be zeros.
         has_aux: ``func`` returns a pair: what is differentiated, and anything else, which is handed out third.
 
-    >>> import gradwright as gw
     >>> jvp(lambda x: x * x, (gw.tensor([1.0, 2.0]),), (gw.tensor([1.0, 0.5]),))
     (tensor([1., 4.]), tensor([2., 2.]))
 

@@ -79,7 +79,6 @@ _open: ContextVar[tuple[Duals, ...]] = ContextVar("the levels that are open", de
 def enter_dual_level() -> int:
     """Open a level, and return its number: 0, or one more than that of the level in which it is opened.
 
-    >>> import gradwright as gw
     >>> gw.autograd.forward_ad.enter_dual_level()
     0
     >>> gw.autograd.forward_ad.exit_dual_level()
@@ -94,7 +93,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
     Raises RuntimeError if ``level`` is another one, or none is open.
 
-    >>> import gradwright as gw
     >>> level = gw.autograd.forward_ad.enter_dual_level()
     >>> gw.autograd.forward_ad.exit_dual_level(level=level)
     """
@@ -112,7 +110,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class dual_level(ContextDecorator):
     """A level that is open in a ``with`` block, or while the decorated function runs.
 
-    >>> import gradwright as gw
     >>> with dual_level():
     ...     x = make_dual(gw.tensor([1.0, 2.0]), gw.tensor([1.0, 0.0]))
     ...     print(unpack_dual(x * x).tangent)
@@ -135,7 +132,6 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
     Raises RuntimeError where no level is open, or not that one, or for a tangent of another shape or dtype, or a tensor
     that has a tangent already; ValueError for whole numbers and booleans.
 
-    >>> import gradwright as gw
     >>> with dual_level():
     ...     y = make_dual(gw.tensor(3.0), gw.tensor(1.0)) ** 2
     ...     print(unpack_dual(y).tangent)
@@ -181,7 +177,6 @@ class UnpackedDualTensor(NamedTuple):
 
     ``primal``: the value; ``tangent``: None if it has none.
 
-    >>> import gradwright as gw
     >>> with dual_level():
     ...     primal, tangent = unpack_dual(make_dual(gw.tensor(3.0), gw.tensor(1.0)))
     >>> primal, tangent
@@ -197,7 +192,6 @@ def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDual
 
     Raises RuntimeError for a level that is not open.
 
-    >>> import gradwright as gw
     >>> with dual_level():
     ...     unpack_dual(gw.tensor(3.0)).tangent is None
     True

@@ -57,7 +57,6 @@ def vjp(func: Callable[..., Out], inputs: In, v: Tensor | tuple[Tensor, ...] | N
         TypeError: the inputs, outputs or v are neither a tensor nor a tuple of tensors.
         RuntimeError: v is missing, or of another shape; an input is of integers; what ``strict`` forbids.
 
-    >>> import gradwright as gw
     >>> vjp(lambda x: x * x, gw.tensor([1.0, 2.0]), gw.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -91,7 +90,6 @@ def jvp(func: Callable[..., Out], inputs: Tensor | tuple[Tensor, ...], v: Tensor
     Raises TypeError and RuntimeError as `vjp` does; RuntimeError, too, if the derivative of ``func`` cannot be
     differentiated again.
 
-    >>> import gradwright as gw
     >>> jvp(lambda x: x * x, gw.tensor([1.0, 2.0]), gw.tensor([1.0, 0.0]))
     (tensor([1., 4.]), tensor([2., 0.]))
     """
@@ -118,7 +116,6 @@ def vhp(func: Callable[..., Any], inputs: In, v: Tensor | tuple[Tensor, ...] | N
 
     Raises TypeError and RuntimeError as `vjp` does, and RuntimeError for another output.
 
-    >>> import gradwright as gw
     >>> vhp(lambda x: (x**3).sum(), gw.tensor([1.0, 2.0]), gw.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
@@ -134,7 +131,6 @@ def hvp(func: Callable[..., Any], inputs: In, v: Tensor | tuple[Tensor, ...] | N
 
     As H is symmetric it equals `vhp`, which takes one backward pass less; arguments, results and errors are the same.
 
-    >>> import gradwright as gw
     >>> hvp(lambda x: (x**3).sum(), gw.tensor([1.0, 2.0]), gw.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
@@ -177,7 +173,6 @@ def jacobian(
         NotImplementedError: "forward-mode" with ``create_graph``, or without ``vectorize``.
         AssertionError: another strategy.
 
-    >>> import gradwright as gw
     >>> jacobian(lambda x: x * x, gw.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -224,7 +219,6 @@ def hessian(
 
     Raises what `jacobian` and `vhp` raise.
 
-    >>> import gradwright as gw
     >>> hessian(lambda x, y: (x * x * y).sum(), (gw.tensor(2.0), gw.tensor(3.0)))
     ((tensor(6.), tensor(4.)), (tensor(4.), tensor(0.)))
     """

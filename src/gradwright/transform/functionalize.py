@@ -24,7 +24,6 @@ def functionalize(func: F, *, remove: str = "mutations") -> F:
 
     Raises RuntimeError for another ``remove``.
 
-    >>> import gradwright as gw
     >>> gw.func.functionalize(lambda x: x.clone().mul_(2))(gw.ones(2))
     tensor([2., 2.])
     """

@@ -37,7 +37,6 @@ def jacrev(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, *, has_au
         For each output, in the structure that ``func`` returns, and each input, in the structure of the argument, a
         tensor of the shape of the output followed by that of the input.
 
-    >>> import gradwright as gw
     >>> jacrev(lambda x: x * x.sum())(gw.tensor([1.0, 2.0]))
     tensor([[4., 1.],
             [2., 5.]])
@@ -95,7 +94,6 @@ def jacfwd(func: Callable[P, Any], argnums: int | tuple[int, ...] | None = 0, ha
 
     It suits functions with more outputs than inputs. ``randomness`` is that of `vmap`. See `jacrev` for the rest.
 
-    >>> import gradwright as gw
     >>> jacfwd(lambda x: x * x.sum())(gw.tensor([1.0, 2.0]))
     tensor([[4., 1.],
             [2., 5.]])
@@ -132,7 +130,6 @@ def jacfwd(func: Callable[P, Any], argnums: int | tuple[int, ...] | None = 0, ha
 def hessian(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0) -> Callable[P, Any]:
     """The function that computes the matrix of second derivatives of ``func``: ``jacfwd(jacrev(func))``.
 
-    >>> import gradwright as gw
     >>> hessian(lambda x: (x**3).sum())(gw.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

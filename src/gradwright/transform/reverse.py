@@ -191,7 +191,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         ``(output, vjp_fn)`` or ``(output, vjp_fn, aux)``. ``vjp_fn`` takes one tree like the output and returns a tuple
         of trees like the primals; it may be called any number of times.
 
-    >>> import gradwright as gw
     >>> y, pull = vjp(lambda x: x * x, gw.tensor([1.0, 2.0]))
     >>> pull(gw.tensor([1.0, 1.0]))
     (tensor([2., 4.]),)
@@ -254,7 +253,6 @@ def grad(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bo
 
     The gradient has a history if something outside has one that it depends on, such as parameters that ``func`` uses.
 
-    >>> import gradwright as gw
     >>> grad(grad(lambda x: x.sin()))(gw.tensor(0.5))
     tensor(-0.4794)
 
@@ -276,7 +274,6 @@ def grad_and_value(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0,
 
     With ``has_aux``, ``(gradient, (value, aux))``. See `grad` for the arguments.
 
-    >>> import gradwright as gw
     >>> grad_and_value(lambda x: x * x)(gw.tensor(3.0))
     (tensor(6.), tensor(9.))
     """
@@ -314,7 +311,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     record: for many tangents at one point, that is quicker than `jvp`, at the price of the memory. It is the transpose
     of the transpose, so Functions need a backward that can be differentiated.
 
-    >>> import gradwright as gw
     >>> y, push = linearize(lambda x: x.sin(), gw.zeros(2))
     >>> push(gw.ones(2))
     tensor([1., 1.])

@@ -199,7 +199,6 @@ def sparse_jacobian(func: Callable[..., Any], pattern: Any = None, *, argnums: i
     2.5e-5) of what else is in their row or column. It looks at the very point of the call, wherever the pattern was
     found. NaN passes it.
 
-    >>> import gradwright as gw
     >>> jacobian = sparse_jacobian(lambda x: x[1:] * x[:-1])
     >>> jacobian(gw.tensor([1.0, 2.0, 3.0])).to_dense()
     tensor([[2., 1., 0.],
@@ -268,7 +267,6 @@ def sparse_hessian(func: Callable[..., Any], pattern: Any = None, *, argnums: in
         pattern: as of `sparse_jacobian`; one triangle is enough.
         argnums, chunk_size, check: as there.
 
-    >>> import gradwright as gw
     >>> sparse_hessian(lambda x: (x[1:] * x[:-1] ** 2).sum())(gw.tensor([1.0, 2.0, 3.0])).to_dense()
     tensor([[4., 2., 0.],
             [2., 6., 4.],

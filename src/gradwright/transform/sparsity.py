@@ -183,7 +183,6 @@ def sparsity(func: Callable[..., Any], *inputs: Any, argnums: int = 0, points: i
     **An entry that is 0 at each of these points is not found**: that of a branch that none of them takes. So what is
     computed by the pattern is checked: see `gradwright.func.sparse_jacobian`.
 
-    >>> import gradwright as gw
     >>> sparsity(lambda x: x[1:] * x[:-1], gw.zeros(4)).to_dense().astype(int)
     array([[1, 1, 0, 0],
            [0, 1, 1, 0],

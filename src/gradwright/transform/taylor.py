@@ -274,7 +274,6 @@ def jet(func: Callable[..., Any], primals: Sequence[Any], series: Sequence[Seque
     has relu. At a pole the coefficients are infinite or NaN, as of sqrt at 0, and of x**p there unless p is a whole
     number from 0 on. Whole numbers and what is computed under ``no_grad`` are constants.
 
-    >>> import gradwright as gw
     >>> one, zero = gw.tensor(1.0), gw.tensor(0.0)
     >>> jet(gw.exp, (zero,), ([one, zero, zero],))
     (tensor(1.), [tensor(1.), tensor(1.), tensor(1.)])

@@ -36,7 +36,6 @@ def vmap(func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: 
             more, on one example, before.
         chunk_size: how many examples are computed at a time; None for all.
 
-    >>> import gradwright as gw
     >>> vmap(lambda x, y: (x * y).sum())(gw.ones(3, 2), gw.ones(3, 2))
     tensor([2., 2., 2.])
 

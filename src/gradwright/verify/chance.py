@@ -75,7 +75,6 @@ def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: int 
         seed: of the directions; by default they are others every time, which the chance that is stated rests on.
         room: how far two values may be apart without an alarm, in place of the error bars.
 
-    >>> import gradwright as gw
     >>> print(sampled(gw.tanh, gw.tensor([0.5, -1.0], dtype=gw.float64), seed=1))
     agrees in 4 random directions; a gradient that is off by ... or more is missed with a chance below 1e-06
 

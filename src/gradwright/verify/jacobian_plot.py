@@ -52,7 +52,6 @@ def plot_jacobian(func: Callable[..., Any], inputs: Any, *, figure: Any = None) 
         ValueError: no input requires grad, nothing that is returned is of floating point, or all of it is empty.
         ImportError: matplotlib is not installed. Whatever ``func`` or its backward raises.
 
-        >>> import gradwright as gw
         >>> from gradwright import viz
         >>> x = gw.tensor([0.5, 2.0], dtype=gw.float64, requires_grad=True)
         >>> figure = viz.plot_jacobian(lambda x: x.outer(x), x)

@@ -112,7 +112,6 @@ def second_witness(function: Callable[..., Any], *arguments: Any, order: int = 2
         points: at how many points, the given one and others near it.
         static: further arguments; if one is called as those here, ``functools.partial(function, order=2)``.
 
-    >>> import gradwright as gw
     >>> class Cube(gw.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -79,7 +79,6 @@ def explore(
         OSError: the page cannot be written.
         LayoutError: there is neither Graphviz nor the package igraph, which say where the nodes stand.
 
-    >>> import gradwright as gw
     >>> from gradwright import viz
     >>> w = gw.tensor([1.0, -2.0], requires_grad=True)
     >>> viz.explore((w * w).sum(), "graph.html") # doctest: +SKIP

@@ -170,7 +170,6 @@ def summary(module: Module, *inputs: Any, **keywords: Any) -> Summary:
     Raises TypeError unless it is a Module; what the module raises goes on to the caller, with a note if it was given
     the size of an input instead of an input.
 
-        >>> import gradwright as gw
         >>> from gradwright import nn, viz
         >>> net = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1))
         >>> viz.summary(net, gw.ones(100, 8))

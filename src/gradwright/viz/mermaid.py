@@ -17,7 +17,6 @@ def mermaid(graph: Graph) -> str:
 
     A graph with more than `MOST` nodes is folded first.
 
-    >>> import gradwright as gw
     >>> from gradwright import viz
     >>> x = gw.tensor(2.0, requires_grad=True)
     >>> print(viz.graph(x.exp(), params={"x": x}).mermaid())

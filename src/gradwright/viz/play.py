@@ -122,7 +122,6 @@ def play(tensors: Tensor | Sequence[Tensor], grad_outputs: Tensor | Sequence[Ten
         TypeError, RuntimeError, ValueError: ``grad_outputs`` of another type, shape or number than the tensors. And
             whatever a node or a hook raises, unless it is a RuntimeError: that ends the record, which says so.
 
-    >>> import gradwright as gw
     >>> x = gw.tensor(3.0, requires_grad=True)
     >>> print(play(x * x, params={"x": x}))
        0  Output

@@ -25,7 +25,6 @@ def program(function: Callable[..., Any], backward: bool = False) -> Graph:
         TypeError: it is no compiled function.
         ValueError: there is no such program.
 
-    >>> import gradwright as gw
     >>> step = gw.compile(lambda x: (x * 2.0).exp().sum(), backend="plan")
     >>> for _ in range(3):
     ...     _ = step(gw.ones(3))

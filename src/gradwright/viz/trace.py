@@ -85,7 +85,6 @@ class trace(Watch):
 
     A module's path begins with the name of the class of the outermost one: ``MLP.layers.0``.
 
-        >>> import gradwright as gw
         >>> from gradwright import viz
         >>> x = gw.ones(3, requires_grad=True)
         >>> with viz.trace():

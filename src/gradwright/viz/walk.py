@@ -43,7 +43,6 @@ def graph(tensors: Tensor | Sequence[Tensor], params: Params = None, saved: bool
     The operations are told without being run, and nothing is changed. Under `trace` more is known of them: lines,
     modules, all shapes, and where gradients stop.
 
-        >>> import gradwright as gw
         >>> from gradwright import viz
         >>> x = gw.tensor([1.0, 2.0], requires_grad=True)
         >>> print(viz.graph((x * x).sum(), params={"x": x}))

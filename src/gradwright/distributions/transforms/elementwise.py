@@ -28,7 +28,6 @@ class _Increasing(Same):
 class ExpTransform(_Increasing):
     """y = exp x.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.ExpTransform()
     >>> x = gw.tensor(0.0)
     >>> t(x), t.inv(t(x)), t.log_abs_det_jacobian(x, t(x))
@@ -48,7 +47,6 @@ class ExpTransform(_Increasing):
 class SoftplusTransform(_Increasing):
     """y = log(1 + exp x); x itself above 20.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.SoftplusTransform()
     >>> t(gw.tensor(0.0))
     tensor(0.6931)
@@ -67,7 +65,6 @@ class SoftplusTransform(_Increasing):
 class SigmoidTransform(_Increasing):
     """y = 1 / (1 + exp(-x)), kept within the numbers of its dtype between 0 and 1; x = logit y.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.SigmoidTransform()
     >>> x = gw.tensor(0.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x)).exp()
@@ -93,7 +90,6 @@ class SigmoidTransform(_Increasing):
 class TanhTransform(_Increasing):
     """y = tanh x. Close to -1 and 1 its inverse is ill-conditioned: ``cache_size=1`` then remembers x.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.TanhTransform()
     >>> x = gw.tensor(0.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x)).exp()
@@ -117,7 +113,6 @@ class AbsTransform(Same):
 
     It has no volume change: NotImplementedError.
 
-    >>> import gradwright as gw
     >>> gw.distributions.AbsTransform()(gw.tensor([-1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -135,7 +130,6 @@ class AbsTransform(Same):
 class PowerTransform(Same):
     """y = x**exponent, of positive x.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.PowerTransform(gw.tensor(2.0))
     >>> x = gw.tensor(3.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x)).exp()
@@ -173,7 +167,6 @@ class PowerTransform(Same):
 class AffineTransform(Same):
     """y = loc + scale x; ``event_dim`` of the last dims are one event.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.AffineTransform(1.0, 2.0)
     >>> x = gw.tensor(3.0)
     >>> t(x), t.inv(t(x)), t.log_abs_det_jacobian(x, t(x)).exp()
@@ -222,7 +215,6 @@ class AffineTransform(Same):
 class CumulativeDistributionTransform(Transform):
     """y = F(x), the distribution function of ``distribution``: uniform on [0, 1] where x is drawn from that.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.CumulativeDistributionTransform(gw.distributions.Uniform(0.0, 4.0))
     >>> t(gw.tensor(1.0))
     tensor(0.2500)

@@ -27,7 +27,6 @@ def _last(shape: Any, dims: int) -> None:
 class ReshapeTransform(Transform):
     """Events of ``in_shape`` as events of ``out_shape``. ValueError if these hold different numbers of entries.
 
-    >>> import gradwright as gw
     >>> gw.distributions.ReshapeTransform((2, 3), (6,))(gw.ones(5, 2, 3)).shape
     torch.Size([5, 6])
     """
@@ -78,7 +77,6 @@ class SoftmaxTransform(Same):
 
     It has no volume change: NotImplementedError.
 
-    >>> import gradwright as gw
     >>> gw.distributions.SoftmaxTransform()(gw.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -104,7 +102,6 @@ class StickBreakingTransform(Same):
 
     The share is sigmoid(x - log(n - i)) for the i-th number, so that x = 0 goes to the middle.
 
-    >>> import gradwright as gw
     >>> gw.distributions.StickBreakingTransform()(gw.zeros(3))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
@@ -147,7 +144,6 @@ class CorrCholeskyTransform(Transform):
     The tanh of the numbers are the canonical partial correlations z, row by row below the diagonal: L_ij = z_ij sqrt of
     the product over k < j of (1 - z_ik**2).
 
-    >>> import gradwright as gw
     >>> gw.distributions.CorrCholeskyTransform()(gw.zeros(1))
     tensor([[1., 0.],
             [0., 1.]])
@@ -193,7 +189,6 @@ class CorrCholeskyTransform(Transform):
 class LowerCholeskyTransform(Same):
     """Square matrices to lower-triangular ones with a positive diagonal: that of y is exp of that of x.
 
-    >>> import gradwright as gw
     >>> gw.distributions.LowerCholeskyTransform()(gw.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -212,7 +207,6 @@ class LowerCholeskyTransform(Same):
 class PositiveDefiniteTransform(Same):
     """Square matrices to positive-definite ones, L L' with the L of `LowerCholeskyTransform`.
 
-    >>> import gradwright as gw
     >>> gw.distributions.PositiveDefiniteTransform()(gw.tensor([[0.0, 9.0], [1.0, 0.0]]))
     tensor([[1., 1.],
             [1., 2.]])

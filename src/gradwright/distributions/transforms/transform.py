@@ -27,7 +27,6 @@ class Transform:
             Derivatives are those without a cache: of a sample, by what the map is made of, the inverse is computed, and
             so it is where x, y or a tensor among the attributes has been written to.
 
-    >>> import gradwright as gw
     >>> class Doubled(gw.distributions.Transform):
     ...     domain = codomain = gw.distributions.constraints.real
     ...     bijective = True
@@ -226,7 +225,6 @@ class _InverseTransform(Same):
 class ComposeTransform(Same):
     """Transforms applied one after another, the first of ``parts`` first.
 
-    >>> import gradwright as gw
     >>> parts = [gw.distributions.AffineTransform(0.0, 2.0), gw.distributions.ExpTransform()]
     >>> t = gw.distributions.ComposeTransform(parts)
     >>> t(gw.tensor(0.0)), t.log_abs_det_jacobian(gw.tensor(0.0), gw.tensor(1.0)).exp()
@@ -320,7 +318,6 @@ def _widest(steps: Sequence[tuple[Any, Any]]) -> Any:
 class IndependentTransform(Transform):
     """``base_transform`` of events that have ``reinterpreted_batch_ndims`` more dims: their volume changes add up.
 
-    >>> import gradwright as gw
     >>> t = gw.distributions.IndependentTransform(gw.distributions.ExpTransform(), 1)
     >>> x = gw.tensor([1.0, 2.0])
     >>> t.log_abs_det_jacobian(x, t(x))
@@ -437,7 +434,6 @@ class _Joined(Transform):
 class CatTransform(_Joined):
     """Transforms of parts of these ``lengths`` (1 each) along ``dim``, one after another.
 
-    >>> import gradwright as gw
     >>> parts = [gw.distributions.ExpTransform(), gw.distributions.AffineTransform(0.0, 2.0)]
     >>> gw.distributions.CatTransform(parts, dim=0, lengths=[1, 2])(gw.tensor([0.0, 1.0, 2.0]))
     tensor([1., 2., 4.])
@@ -489,7 +485,6 @@ class CatTransform(_Joined):
 class StackTransform(_Joined):
     """Transforms of the slices along ``dim``.
 
-    >>> import gradwright as gw
     >>> parts = [gw.distributions.ExpTransform(), gw.distributions.AffineTransform(0.0, 2.0)]
     >>> gw.distributions.StackTransform(parts)(gw.tensor([0.0, 1.0]))
     tensor([1., 2.])

@@ -147,7 +147,6 @@ class no_grad(_Bare):
     Results do not require grad, and leaves may be written in place. It holds for this thread and task, may be entered
     again, and is left as it was found; a generator function is in it while it runs.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2, requires_grad=True)
     >>> with gw.no_grad():
     ...     print((x * 2).requires_grad)
@@ -163,7 +162,6 @@ class no_grad(_Bare):
 class enable_grad(_Bare):
     """Record again inside a `no_grad` block (but not inside `inference_mode`); a context manager or decorator as that.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2, requires_grad=True)
     >>> with gw.no_grad(), gw.enable_grad():
     ...     print((x * 2).requires_grad)
@@ -180,7 +178,6 @@ class enable_grad(_Bare):
 class set_grad_enabled(_Switch):
     """Switch recording on or off: from the call on, or for a ``with`` block, or as a decorator.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2, requires_grad=True)
     >>> with gw.set_grad_enabled(False):
     ...     print((x * 2).requires_grad)
@@ -214,7 +211,6 @@ class inference_mode(_Switch):
     Tensors that are made inside (`Tensor.is_inference`) count no writes, and are never saved for a backward pass:
     RuntimeError where an operation that is recorded would save one.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2, requires_grad=True)
     >>> with gw.inference_mode():
     ...     y = x * 2

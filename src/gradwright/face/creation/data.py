@@ -149,7 +149,6 @@ def tensor(data: TensorLike, *, dtype: DType = None, device: DeviceLike = None, 
     Warns of a tensor as data (`clone` is meant), and of tensors in lists that require grad: what it copies has no
     history.
 
-    >>> import gradwright as gw
     >>> gw.tensor([1.0, 2.0]) * 2
     tensor([2., 4.])
     >>> gw.tensor([[1, 2], [3, 4]]).dtype
@@ -191,7 +190,6 @@ def as_tensor(data: TensorLike, dtype: DType = None, device: DeviceLike = None) 
     converted (recorded) if a ``dtype`` or ``device`` is named that it has not. Errors and warnings are those of
     `tensor`.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2, requires_grad=True)
     >>> gw.as_tensor(x) is x
     True
@@ -233,7 +231,6 @@ def asarray(obj: TensorLike, *, dtype: DType = None, device: DeviceLike = None, 
         copy: True for memory of its own, False for a ValueError where the memory of ``obj`` cannot be shared.
         requires_grad: None leaves that of a tensor and its history; False cuts the history off.
 
-    >>> import gradwright as gw
     >>> x = gw.ones(2)
     >>> gw.asarray(x) is x, gw.asarray(x, copy=True) is x
     (True, False)

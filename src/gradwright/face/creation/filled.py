@@ -59,7 +59,6 @@ def zeros(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_
     Raises RuntimeError for a negative size, TypeError for one that is no whole number, NotImplementedError for another
     layout.
 
-    >>> import gradwright as gw
     >>> gw.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
@@ -75,7 +74,6 @@ def ones(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_g
          **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Ones of the given size: ints, or one sequence of them. Arguments and errors are those of `zeros`.
 
-    >>> import gradwright as gw
     >>> gw.ones(2, 3, dtype=gw.int64)
     tensor([[1, 1, 1],
             [1, 1, 1]])
@@ -99,7 +97,6 @@ def empty(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_
     ``memory_format`` gives the order of the dims in memory: channels last, of 4 or 5 dims. Other arguments and errors
     are those of `zeros`.
 
-    >>> import gradwright as gw
     >>> gw.empty(2, 3).shape
     torch.Size([2, 3])
     """
@@ -122,7 +119,6 @@ def full(size: Sequence[int], fill_value: Number, *, dtype: DType = None, device
     Raises RuntimeError for a negative size, a value that the dtype cannot hold;
     TypeError for a tensor of several elements.
 
-    >>> import gradwright as gw
     >>> gw.full((2, 2), 0.5)
     tensor([[0.5000, 0.5000],
             [0.5000, 0.5000]])
@@ -148,7 +144,6 @@ def eye(n: int, m: int | None = None, *, dtype: DType = None, device: DeviceLike
         **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Ones on the diagonal, zeros elsewhere: (n, n), or (n, m). Raises RuntimeError for a negative size.
 
-    >>> import gradwright as gw
     >>> gw.eye(2, 3)
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -168,7 +163,6 @@ def arange(start: Number | None = None, end: Number | None = None, step: Number 
 
     Raises RuntimeError for a step of 0, or one that leads away from ``end``.
 
-    >>> import gradwright as gw
     >>> gw.arange(5)
     tensor([0, 1, 2, 3, 4])
     >>> gw.arange(1.0, 2.0, 0.25)
@@ -200,7 +194,6 @@ def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype:
 
     Raises RuntimeError for negative ``steps``.
 
-    >>> import gradwright as gw
     >>> gw.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
@@ -243,7 +236,6 @@ def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: flo
 
     Recorded if these require grad. Dtype and errors are those of `linspace`.
 
-    >>> import gradwright as gw
     >>> gw.logspace(0, 3, 4, base=2)
     tensor([1., 2., 4., 8.])
     """
@@ -259,7 +251,6 @@ def scalar_tensor(s: Number, *, dtype: DType = None, device: DeviceLike = None, 
                   **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """A 0-d tensor holding the number ``s``, of the default dtype unless one is named; recorded as `full` is.
 
-    >>> import gradwright as gw
     >>> gw.scalar_tensor(3)
     tensor(3.)
     """
@@ -272,7 +263,6 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: DType = 
 
     Raises RuntimeError if the two differ in length, a stride is negative, or the device has no strides of one's own.
 
-    >>> import gradwright as gw
     >>> gw.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -301,7 +291,6 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, dtype
 
     Raises RuntimeError if that is no permutation of the dims.
 
-    >>> import gradwright as gw
     >>> gw.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
@@ -322,7 +311,6 @@ def zeros_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None,
 
     Raises TypeError if ``input`` is no tensor.
 
-    >>> import gradwright as gw
     >>> gw.zeros_like(gw.ones(2, dtype=gw.int64))
     tensor([0, 0])
     """
@@ -335,7 +323,6 @@ def ones_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None, 
 
     Raises TypeError if ``input`` is no tensor.
 
-    >>> import gradwright as gw
     >>> gw.ones_like(gw.zeros(2), dtype=gw.float64)
     tensor([1., 1.], dtype=torch.float64)
     """
@@ -348,7 +335,6 @@ def empty_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None,
 
     Raises TypeError if ``input`` is no tensor.
 
-    >>> import gradwright as gw
     >>> gw.empty_like(gw.ones(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -362,7 +348,6 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DType = None, device:
 
     A value is cut to the dtype of ``input``. Raises TypeError if ``input`` is no tensor; and as `full` does.
 
-    >>> import gradwright as gw
     >>> gw.full_like(gw.zeros(2, dtype=gw.int64), 3.7)
     tensor([3, 3])
     """

@@ -36,7 +36,6 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Shape: any. Raises NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.hardshrink(gw.tensor([-1.0, 0.5, 2.0]))
     tensor([-1.,  0.,  2.])
     """
@@ -49,7 +48,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Shape: that of ``input``. The slope at 0 is ``weight``. Raises RuntimeError if the weight has another shape or
     dtype.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.prelu(gw.tensor([[-1.0, -1.0, 2.0]]), gw.tensor([0.1, 0.2, 0.3]))
     tensor([[-0.1000, -0.2000,  2.0000]])
     """

@@ -331,7 +331,6 @@ _masked = replace(_piecewise.chosen, node="MaskedFillBackward0", rows=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + e**(beta x)) / beta; the line y = x where beta x > threshold.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.softplus(gw.tensor([-1000.0, 0.0, 1000.0]))
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
     """

@@ -49,7 +49,6 @@ class Arrays:
     def size(self) -> Count:
         """Called, ``x.size()`` or ``x.size(dim)``: its shape, or the size of one dim. As a number: its elements.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).size(), gw.ones(2, 3).size(1)
         (torch.Size([2, 3]), 3)
         """
@@ -77,7 +76,6 @@ class Arrays:
         While the array, or a view of it, lives, each operation that saves the tensor for backward looks at all of its
         memory (0.3 ms per MB): so backward notices what was written through the array in between, and raises.
 
-        >>> import gradwright as gw
         >>> gw.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
         """

@@ -57,7 +57,6 @@ class Asked:
     def layout(self) -> memory_format.layout:
         """How its entries lie in memory: ``torch.strided``.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).layout
         torch.strided
         """
@@ -94,7 +93,6 @@ class Asked:
     def to_sparse(self, sparse_dim: int | None = None, **unused: Any) -> SparseTensor:
         """Its entries that are not 0, a `sparse.SparseTensor` in coordinate form, which keeps the history.
 
-        >>> import gradwright as gw
         >>> gw.tensor([0.0, 2.0]).to_sparse().indices()
         tensor([[1]])
         """
@@ -125,7 +123,6 @@ class Asked:
     def to_sparse_csr(self, dense_dim: int | None = None) -> SparseRows:
         """`to_sparse` of a matrix, stored by rows.
 
-        >>> import gradwright as gw
         >>> gw.eye(2).to_sparse_csr().crow_indices()
         tensor([0, 1, 2])
         """
@@ -134,7 +131,6 @@ class Asked:
     def sparse_mask(self, mask: SparseTensor) -> SparseTensor:
         """A sparse tensor of the entries where ``mask``, a sparse tensor of the same size, has some; recorded.
 
-        >>> import gradwright as gw
         >>> gw.arange(4).reshape(2, 2).sparse_mask(gw.eye(2).to_sparse()).values()
         tensor([0, 3])
         """
@@ -179,7 +175,6 @@ class Asked:
     def is_set_to(self, tensor: Tensor) -> bool:
         """Whether it is the same memory as another tensor, seen in the same way.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2)
         >>> x.is_set_to(x.detach()), x.is_set_to(x.clone())
         (True, False)
@@ -198,7 +193,6 @@ class Asked:
     def itemsize(self) -> int:
         """Bytes of one element.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).itemsize
         4
         """
@@ -208,7 +202,6 @@ class Asked:
     def nbytes(self) -> int:
         """Bytes of all elements.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).nbytes
         8
         """
@@ -217,7 +210,6 @@ class Asked:
     def ndimension(self) -> int:
         """How many dims it has.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).ndimension()
         2
         """
@@ -232,7 +224,6 @@ class Asked:
     def dim_order(self, ambiguity_check: bool | Sequence[MemoryFormat] = False) -> tuple[int, ...]:
         """Its dims from the one with the largest steps in memory to the one with the smallest.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, 3).dim_order(), gw.ones(2, 3).T.dim_order()
         ((0, 1), (1, 0))
         """
@@ -268,7 +259,6 @@ class Asked:
     def new(self, *args: Any, **options: Any) -> Tensor:
         """A tensor of this dtype and on this device: ``x.new(2, 3)`` of a size, ``x.new([1., 2.])`` of values.
 
-        >>> import gradwright as gw
         >>> gw.ones(2, dtype=gw.float64).new([1.0, 2.0])
         tensor([1., 2.], dtype=torch.float64)
         """

@@ -114,7 +114,6 @@ class Elementwise:
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each element by what a Python function makes of it; RuntimeError if the tensor requires grad.
 
-        >>> import gradwright as gw
         >>> gw.tensor([1.0, 2.0]).apply_(lambda v: v + 10)
         tensor([11., 12.])
         """
@@ -123,7 +122,6 @@ class Elementwise:
     def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element by what a function makes of it and that of another tensor; not differentiable.
 
-        >>> import gradwright as gw
         >>> gw.tensor([1.0, 2.0]).map_(gw.tensor([3.0, 4.0]), lambda a, b: a * b)
         tensor([3., 8.])
         """
@@ -136,7 +134,6 @@ class Elementwise:
     def where(self: Any, condition: Tensor, other: Tensor | Number) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere.
 
-        >>> import gradwright as gw
         >>> x = gw.tensor([1.0, -2.0])
         >>> x.where(x > 0, gw.zeros(2))
         tensor([1., 0.])

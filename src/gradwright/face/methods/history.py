@@ -38,7 +38,6 @@ class History(TensorBase):
         A result requires grad if one of its inputs does and gradients are enabled. Raises RuntimeError when set on a
         result, or to True on a tensor of whole numbers or booleans, or to what is no bool.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2)
         >>> x.requires_grad = True
         >>> (x * 2).requires_grad, x.detach().requires_grad
@@ -70,7 +69,6 @@ class History(TensorBase):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad` and return the tensor. Raises as that, TypeError for what is no bool.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
         """
@@ -88,7 +86,6 @@ class History(TensorBase):
     def grad_fn(self) -> Node | None:
         """The node of the operation that made it; None for a leaf.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> x.grad_fn is None, (x * 2).grad_fn.name()
         (True, 'MulBackward0')
@@ -101,7 +98,6 @@ class History(TensorBase):
     def is_leaf(self) -> bool:
         """Whether it was made by the user rather than by a recorded operation: those keep their gradients.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> x.is_leaf, (x * 2).is_leaf, (x.detach() * 2).is_leaf
         (True, False, True)
@@ -115,7 +111,6 @@ class History(TensorBase):
         It may be set, to None or to a tensor of the same size and dtype: TypeError or RuntimeError else. Passes add to
         it.
 
-        >>> import gradwright as gw
         >>> x = gw.tensor([3.0], requires_grad=True)
         >>> for _ in range(2):
         ...     (x * x).sum().backward()
@@ -166,7 +161,6 @@ class History(TensorBase):
         `detach` gives one whose writes are noticed. Set, it gives the tensor other memory, of any size; TypeError for
         what is no tensor, RuntimeError for whole numbers where gradients are required.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> x.data *= 3
         >>> x
@@ -217,7 +211,6 @@ class History(TensorBase):
     def output_nr(self) -> int:
         """Which of its node's outputs it is, from 0.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> [part.output_nr for part in x.unbind()]
         [0, 1]
@@ -238,7 +231,6 @@ class History(TensorBase):
         Raises RuntimeError if nothing requires grad, ``gradient`` is left out of a larger tensor or does not fit, or an
         earlier pass has freed the graph.
 
-        >>> import gradwright as gw
         >>> x = gw.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).backward(gw.tensor([1.0, 10.0]))
         >>> x.grad
@@ -249,7 +241,6 @@ class History(TensorBase):
     def detach(self) -> Tensor:
         """The same memory without history; in-place writes to either are noticed by the graph.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> x.detach()
         tensor([1., 1.])
@@ -269,7 +260,6 @@ class History(TensorBase):
 
         Raises RuntimeError for a tensor that requires no grad.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> y = x * 2
         >>> y.retain_grad()
@@ -286,7 +276,6 @@ class History(TensorBase):
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf.
 
-        >>> import gradwright as gw
         >>> y = gw.ones(2, requires_grad=True) * 2
         >>> y.retain_grad()
         >>> y.retains_grad
@@ -301,7 +290,6 @@ class History(TensorBase):
         Returns a handle, whose ``remove()`` takes the hook away. Of a leaf it is called with what comes in a pass,
         before that is added to `grad`. Raises RuntimeError for a tensor that requires no grad.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: 10 * grad)
         >>> x.sum().backward()
@@ -320,7 +308,6 @@ class History(TensorBase):
         Returns a handle, whose ``remove()`` takes the hook away. Raises RuntimeError for what is no leaf or requires no
         grad.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2, requires_grad=True)
         >>> handle = x.register_post_accumulate_grad_hook(lambda t: print("got", t.grad))
         >>> x.sum().backward()

@@ -32,7 +32,6 @@ class Placed:
     def device(self) -> device:
         """Where it lives.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).device
         device(type='cpu')
         """
@@ -42,7 +41,6 @@ class Placed:
     def is_cpu(self) -> bool:
         """Whether it is on the CPU, as a NumPy array.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).is_cpu
         True
         """
@@ -52,7 +50,6 @@ class Placed:
     def is_cuda(self) -> bool:
         """Whether it is on a CUDA device.
 
-        >>> import gradwright as gw
         >>> gw.ones(2).is_cuda
         False
         """
@@ -66,7 +63,6 @@ class Placed:
     def cpu(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """On the CPU, as a NumPy array; itself if it is there.
 
-        >>> import gradwright as gw
         >>> x = gw.ones(2)
         >>> x.cpu() is x
         True

@@ -127,7 +127,6 @@ class TypedStorage(UntypedStorage):
 def is_storage(obj: object) -> bool:
     """Whether a value is a storage.
 
-    >>> import gradwright as gw
     >>> gw.is_storage(gw.ones(2).untyped_storage())
     True
     """

@@ -338,7 +338,6 @@ class Subclasses:
     def as_subclass(self, cls: type[S]) -> S:
         """The same memory and history as an instance of a class derived from Tensor.
 
-        >>> import gradwright as gw
         >>> class Named(gw.Tensor):
         ...     pass
         >>> type(gw.ones(2).as_subclass(Named)).__name__

@@ -50,7 +50,6 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     It has no history, and warns of an ``input`` that requires grad. Raises RuntimeError for probabilities outside [0,
     1], or of no floating-point dtype.
 
-    >>> import gradwright as gw
     >>> gw.bernoulli(gw.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
@@ -73,7 +72,6 @@ def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: Sequence[int] 
 
     Raises RuntimeError for a negative standard deviation.
 
-    >>> import gradwright as gw
     >>> gw.normal(gw.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     >>> gw.normal(0.0, 1.0, (2, 3)).shape
@@ -100,7 +98,6 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     k has the probability rate**k e**-rate / k!.
     They have no history, and warn of rates that require grad. Raises RuntimeError for a negative rate.
 
-    >>> import gradwright as gw
     >>> gw.poisson(gw.zeros(3))
     tensor([0., 0., 0.])
     """
@@ -117,7 +114,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     They have no history, and warn of probabilities that require grad. Raises RuntimeError for a number that is not
     whole or not positive, or a probability outside of 0 to 1.
 
-    >>> import gradwright as gw
     >>> gw.binomial(gw.full((2,), 5.0), gw.ones(2))
     tensor([5., 5.])
     """
@@ -151,7 +147,6 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 
     Raises RuntimeError if weights are negative or not finite, sum to 0, or are too few; for other dims and dtypes.
 
-    >>> import gradwright as gw
     >>> gw.multinomial(gw.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
     tensor([1, 1])
     """
@@ -202,7 +197,6 @@ def _filled(self: Any, values: Any) -> Any:
 def uniform_(self: Tensor, a: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with uniform random numbers from [a, to). Raises RuntimeError if a > to.
 
-    >>> import gradwright as gw
     >>> x = gw.empty(100).uniform_(-1, 1)
     >>> bool((x.abs() <= 1).all())
     True
@@ -215,7 +209,6 @@ def uniform_(self: Tensor, a: float = 0.0, to: float = 1.0, *, generator: Genera
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with normal random numbers of this mean and standard deviation; RuntimeError if that is negative.
 
-    >>> import gradwright as gw
     >>> gw.empty(2).normal_(3, 0)
     tensor([3., 3.])
     """
@@ -227,7 +220,6 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with 1, with probability ``p`` (a number or a tensor), and 0; RuntimeError if p is outside [0, 1].
 
-    >>> import gradwright as gw
     >>> gw.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
     """
@@ -242,7 +234,6 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 
     Raises RuntimeError unless the rate is positive.
 
-    >>> import gradwright as gw
     >>> bool((gw.empty(100).exponential_(2.0) >= 0).all())
     True
     """
@@ -258,7 +249,6 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     k has the probability p (1 - p)**(k - 1), k >= 1.
     Raises RuntimeError unless 0 < p < 1.
 
-    >>> import gradwright as gw
     >>> bool((gw.empty(100).geometric_(0.5) >= 1).all())
     True
     """
@@ -273,7 +263,6 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
     Raises RuntimeError unless sigma is positive.
 
-    >>> import gradwright as gw
     >>> gw.empty(2).cauchy_().shape
     torch.Size([2])
     """
@@ -288,7 +277,6 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 
     Raises RuntimeError unless the standard deviation is positive.
 
-    >>> import gradwright as gw
     >>> bool((gw.empty(100).log_normal_() > 0).all())
     True
     """
@@ -304,7 +292,6 @@ def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: G
     One argument is ``high``, from 0; without any, all whole numbers from 0 that the dtype holds exactly. Raises
     RuntimeError unless low < high.
 
-    >>> import gradwright as gw
     >>> bool((gw.empty(100).random_(3) < 3).all())
     True
     """

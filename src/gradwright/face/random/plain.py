@@ -44,7 +44,6 @@ def rand(*size: Ints, generator: Generator | None = None, dtype: DType = None, d
     A seed gives other numbers than in PyTorch. Raises NotImplementedError for another dtype, RuntimeError for a
     negative size, TypeError for what is no generator.
 
-    >>> import gradwright as gw
     >>> _ = gw.manual_seed(0)
     >>> x = gw.rand(1000)
     >>> x.shape, bool((0 <= x).all()), bool((x < 1).all())
@@ -61,7 +60,6 @@ def randn(*size: Ints, generator: Generator | None = None, dtype: DType = None, 
 
     Arguments and errors are those of `rand`.
 
-    >>> import gradwright as gw
     >>> _ = gw.manual_seed(0)
     >>> x = gw.randn(10000, dtype=gw.float64)
     >>> bool(x.mean().abs() < 0.05), bool((x.var() - 1).abs() < 0.05)
@@ -92,7 +90,6 @@ def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Gene
 
     Other arguments are those of `rand`. Raises RuntimeError unless low < high, or for a negative size.
 
-    >>> import gradwright as gw
     >>> x = gw.randint(1, 7, (100,))
     >>> x.dtype, 1 <= x.min().item(), x.max().item() <= 6
     (torch.int64, True, True)
@@ -117,7 +114,6 @@ def randint_like(input: Tensor, low: int = 0, high: int | None = None, *, genera
 
     Raises RuntimeError unless low < high.
 
-    >>> import gradwright as gw
     >>> gw.randint_like(gw.zeros(2, 3), 10).shape
     torch.Size([2, 3])
     """
@@ -136,7 +132,6 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: DType = None,
 
     Raises RuntimeError for a negative n.
 
-    >>> import gradwright as gw
     >>> gw.randperm(4).sort().values
     tensor([0, 1, 2, 3])
     """
@@ -153,7 +148,6 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
 
     Raises NotImplementedError unless that is a floating-point or complex dtype, TypeError if ``input`` is no tensor.
 
-    >>> import gradwright as gw
     >>> gw.rand_like(gw.zeros(2, 3, dtype=gw.float64)).dtype
     torch.float64
     """
@@ -168,7 +162,6 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
 
     Raises NotImplementedError unless that is a floating-point or complex dtype, TypeError if ``input`` is no tensor.
 
-    >>> import gradwright as gw
     >>> gw.randn_like(gw.zeros(2, 3)).shape
     torch.Size([2, 3])
     """

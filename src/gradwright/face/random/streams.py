@@ -86,7 +86,6 @@ def manual_seed(seed: int) -> Generator:
     The stream is NumPy's PCG64, not PyTorch's: one seed gives other numbers there. Raises RuntimeError if ``seed`` does
     not fit 64 bits, signed or unsigned.
 
-    >>> import gradwright as gw
     >>> gw.manual_seed(0) is gw.default_generator
     True
     >>> first = gw.rand(2)
@@ -111,7 +110,6 @@ def source_of(generator: Any) -> Any:
 def get_rng_state() -> Tensor:
     """The state of the default generator, a uint8 tensor for `set_rng_state`. Its size and bytes are not PyTorch's.
 
-    >>> import gradwright as gw
     >>> state = gw.get_rng_state()
     >>> first = gw.rand(2)
     >>> gw.set_rng_state(state)
@@ -126,7 +124,6 @@ def set_rng_state(new_state: Tensor) -> None:
 
     Raises TypeError if that is no uint8 tensor, RuntimeError if it is of another size.
 
-    >>> import gradwright as gw
     >>> gw.set_rng_state(gw.get_rng_state())
     """
     default_generator.set_state(new_state)

@@ -41,11 +41,11 @@ def attach(scope: Mapping[str, Any], *families: str) -> None:
         facts, _, example = text.partition(">>> ")
         facts = f"{facts}\n" if facts else ""
         form = f"In place: `Tensor.{name}_`.\n\n" if f"{name}_" in written else ""
-        function.__doc__ = f"{about.rstrip()}\n\n{facts}{form}>>> import gradwright as gw\n>>> {example}"
+        function.__doc__ = f"{about.rstrip()}\n\n{facts}{form}>>> {example}"
 
 
 def document(scope: Mapping[str, Any], family: str) -> None:
     """Give the functions of ``scope`` the texts of a family as docstrings, where all of them are made by builders."""
     for name, text in texts(family).items():
         about, _, example = text.partition(">>> ")
-        scope[name].__doc__ = f"{about.rstrip()}\n\n>>> import gradwright as gw\n>>> {example}"
+        scope[name].__doc__ = f"{about.rstrip()}\n\n>>> {example}"

@@ -45,7 +45,6 @@ def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout:
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """A triangle, 1 - |2 k / (m - 1) - 1|.
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -55,7 +54,6 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: Any) -> Tensor:
     """sum_i (-1)**i a_i cos(2 pi i k / (m - 1)).
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
     """
@@ -69,7 +67,6 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: A
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """0.42 - 0.5 cos(2 pi k / (m - 1)) + 0.08 cos(4 pi k / (m - 1)).
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.blackman(3).abs().round(decimals=4)
     tensor([0., 1., 0.])
     """
@@ -79,7 +76,6 @@ def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
     """Alpha - (1 - alpha) cos(2 pi k / (m - 1)).
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.general_hamming(3, alpha=0.5)
     tensor([0., 1., 0.])
     """
@@ -89,7 +85,6 @@ def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options:
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """0.54 - 0.46 cos(2 pi k / (m - 1)).
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.hamming(3).round(decimals=4)
     tensor([0.0800, 1.0000, 0.0800])
     """
@@ -99,7 +94,6 @@ def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """0.5 - 0.5 cos(2 pi k / (m - 1)).
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.hann(3)
     tensor([0., 1., 0.])
     """
@@ -109,7 +103,6 @@ def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """The sum of four cosines with Nuttall's coefficients of least sidelobes.
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.nuttall(3).round(decimals=3)
     tensor([0., 1., 0.])
     """
@@ -119,7 +112,6 @@ def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """sin(pi (k + 1/2) / m).
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.cosine(3).round(decimals=4)
     tensor([0.5000, 1.0000, 0.5000])
     """
@@ -129,7 +121,6 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """e**(-((k - (m - 1) / 2) / std)**2 / 2). ValueError unless std > 0.
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
     """
@@ -142,7 +133,6 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
     """I0(beta sqrt(1 - (2 k / (m - 1) - 1)**2)) / I0(beta). ValueError if beta < 0.
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.kaiser(3, beta=2.0)
     tensor([0.4387, 1.0000, 0.4387])
     """
@@ -156,7 +146,6 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
     ValueError unless tau > 0.
 
-    >>> import gradwright as gw
     >>> gw.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
     """

@@ -18,7 +18,6 @@ def mm(mat1: SparseTensor | Tensor, mat2: SparseTensor | Tensor) -> Any:
 
     Shape: (n, m) and (m, k) to (n, k). Raises TypeError if neither is sparse, RuntimeError for sizes that do not fit.
 
-    >>> import gradwright as gw
     >>> a = gw.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> gw.sparse.mm(a, gw.tensor([[1.0], [10.0]]))
     tensor([[20.],
@@ -32,7 +31,6 @@ def mm(mat1: SparseTensor | Tensor, mat2: SparseTensor | Tensor) -> Any:
 def addmm(mat: Tensor, mat1: SparseTensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
     """beta mat + alpha mat1 @ mat2, of a sparse ``mat1``.
 
-    >>> import gradwright as gw
     >>> a = gw.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> gw.sparse.addmm(gw.ones(2, 1), a, gw.tensor([[1.0], [10.0]]))
     tensor([[21.],
@@ -44,7 +42,6 @@ def addmm(mat: Tensor, mat1: SparseTensor, mat2: Tensor, beta: float = 1.0, alph
 def sum(input: SparseTensor, dim: Dims = None, dtype: DType = None) -> Any:
     """The sum of all entries; over dims, a sparse tensor of those indexed dims that are left, or else a `Tensor`.
 
-    >>> import gradwright as gw
     >>> a = gw.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> gw.sparse.sum(a)
     tensor(5.)
@@ -68,7 +65,6 @@ def sum(input: SparseTensor, dim: Dims = None, dtype: DType = None) -> Any:
 def softmax(input: SparseTensor, dim: int, *, dtype: DType = None) -> SparseTensor:
     """The softmax along an indexed dim over what is stored: what is not counts as -inf.
 
-    >>> import gradwright as gw
     >>> a = gw.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
     >>> gw.sparse.softmax(a, 1).to_dense()
     tensor([[0.5000, 0.0000, 0.5000]])
@@ -79,7 +75,6 @@ def softmax(input: SparseTensor, dim: int, *, dtype: DType = None) -> SparseTens
 def log_softmax(input: SparseTensor, dim: int, *, dtype: DType = None) -> SparseTensor:
     """The logarithm of `softmax`.
 
-    >>> import gradwright as gw
     >>> a = gw.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
     >>> gw.sparse.log_softmax(a, 1).to_dense()
     tensor([[-0.6931,  0.0000, -0.6931]])

@@ -317,7 +317,6 @@ def sparse_coo_tensor(indices: TensorLike, values: TensorLike = None, size: Sequ
     Raises RuntimeError if shapes do not go together, an index lies outside or what is said of them is not so,
     TypeError if indices are no numbers.
 
-    >>> import gradwright as gw
     >>> a = gw.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> a.to_dense()
     tensor([[0., 0., 3.],

@@ -19,7 +19,6 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     A second derivative through it raises RuntimeError instead of being silently zero, whether or not the gradient that
     comes in requires grad.
 
-    >>> import gradwright as gw
     >>> class Square(gw.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -21,7 +21,6 @@ def surrogate(reason: str) -> Callable[[T], T]:
 
     Raises TypeError for a reason that is no text, or where there is nothing that could have a gradient.
 
-    >>> import gradwright as gw
     >>> @surrogate("straight-through")
     ... class Round(gw.autograd.Function):
     ...     @staticmethod

@@ -47,7 +47,6 @@ def _run(op: Any, name: str, input: Any, inplace: bool = False, **static: Any) -
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), entry by entry; derivative 1 where x > 0, else 0, at the kink too.
 
-    >>> import gradwright as gw
     >>> relu(gw.tensor([-1.0, 0.0, 2.0]))
     tensor([0., 0., 2.])
     """
@@ -64,7 +63,6 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Shape: any. Of floating-point numbers: NotImplementedError else.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.elu(gw.tensor([-1.0, 0.0, 2.0]))
     tensor([-0.6321,  0.0000,  2.0000])
     """
@@ -76,7 +74,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Shape: any. Raises RuntimeError for alpha 0, NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.celu(gw.tensor([-1.0, 0.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  0.0000,  2.0000])
     """
@@ -91,7 +88,6 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     From arXiv:1706.02515. Shape: any. The slope at 0 is s a. Raises NotImplementedError unless of floating-point
     numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.selu(gw.tensor([-1.0, 0.0, 2.0]))
     tensor([-1.1113,  0.0000,  2.1014])
     """
@@ -104,7 +100,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     Shape: any. Raises NotImplementedError unless of floating-point numbers; RuntimeError in place on a leaf that
     requires grad.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.leaky_relu(gw.tensor([-1.0, 0.0, 2.0]), 0.1)
     tensor([-0.1000,  0.0000,  2.0000])
     """
@@ -118,7 +113,6 @@ def rrelu(
 
     Shape: any. Raises RuntimeError if lower > upper, NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.rrelu(gw.tensor([-4.0, 2.0]), 0.25, 0.75)
     tensor([-2.,  2.])
     """
@@ -137,7 +131,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     Shape: any. Raises ValueError if the bounds are the wrong way round, NotImplementedError for booleans and complex
     numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.hardtanh(gw.tensor([-2.0, 0.5, 2.0]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
@@ -151,7 +144,6 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
     Shape: any. Raises NotImplementedError for booleans and complex numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.relu6(gw.tensor([-1.0, 3.0, 8.0]))
     tensor([0., 3., 6.])
     """
@@ -174,7 +166,6 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
     Shape: any. Raises NotImplementedError for booleans and complex numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.threshold(gw.tensor([0.5, 1.0, 2.0]), 1.0, -5.0)
     tensor([-5., -5.,  2.])
     """
@@ -191,7 +182,6 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
     Shape: any. Raises NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.hardsigmoid(gw.tensor([-4.0, 0.0, 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
@@ -204,7 +194,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     Shape: any. The slopes at the kinks, -3 and 3, are 0 and 1, those from outside. Raises NotImplementedError unless of
     floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.hardswish(gw.tensor([-4.0, 1.5, 4.0]))
     tensor([-0.0000, 1.1250, 4.0000])
     """
@@ -216,7 +205,6 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Shape: any. Raises NotImplementedError for whole numbers and booleans.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.silu(gw.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2689,  0.0000,  0.7311])
     """
@@ -230,7 +218,6 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
     Shape: any. Raises NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.mish(gw.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.3034,  0.0000,  0.8651])
     """
@@ -244,7 +231,6 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
     Shape: any. Raises RuntimeError for another ``approximate``, NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.gelu(gw.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.1587,  0.0000,  0.8413])
     """
@@ -264,7 +250,6 @@ def logsigmoid(input: Tensor) -> Tensor:
 
     Shape: any. Raises NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.logsigmoid(gw.tensor([-1000.0, 0.0]))
     tensor([-1.0000e+03, -6.9315e-01])
     """
@@ -276,7 +261,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Shape: any. Raises RuntimeError for a negative ``lambd``, NotImplementedError unless of floating-point numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.softshrink(gw.tensor([-2.0, 0.5, 1.0]))
     tensor([-1.5000,  0.0000,  0.5000])
     """
@@ -291,7 +275,6 @@ def tanhshrink(input: Tensor) -> Tensor:
 
     Shape: any. Raises TypeError if the input is no tensor.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.tanhshrink(gw.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2384,  0.0000,  0.2384])
     """
@@ -303,7 +286,6 @@ def softsign(input: Tensor) -> Tensor:
 
     Shape: any. Raises TypeError if the input is no tensor.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.softsign(gw.tensor([-1.0, 0.0, 3.0]))
     tensor([-0.5000,  0.0000,  0.7500])
     """
@@ -316,7 +298,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
     Raises RuntimeError if that dim is odd or there is none, IndexError for a dim that is not there.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.glu(gw.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
     """
@@ -337,7 +318,6 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     Raises IndexError if there is no such ``dim``. Leaving it out warns, as PyTorch does, and takes dim 0 of a tensor
     with 0, 1 or 3 dims, dim 1 of any other.
 
-    >>> import gradwright as gw
     >>> softmax(gw.tensor([[0.0, 0.0], [2.0, 2.0]]), dim=1)
     tensor([[0.5000, 0.5000],
             [0.5000, 0.5000]])
@@ -348,7 +328,6 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType = None) -> Tensor:
     """`softmax` of -input: y_i = exp(-x_i) / sum_j exp(-x_j) along ``dim``; arguments and errors as there.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.softmin(gw.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -358,7 +337,6 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType = None) -> Tensor:
     """y_i = x_i - log sum_j exp(x_j) along ``dim``: the logarithm of `softmax`, without overflow; arguments as there.
 
-    >>> import gradwright as gw
     >>> log_softmax(gw.tensor([0.0, 1000.0]), dim=0)
     tensor([-1000.,     0.])
     """
@@ -382,7 +360,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
     Raises NotImplementedError unless of floating-point numbers, IndexError for a dim that is not there.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.gumbel_softmax(gw.zeros(3, 4), hard=True).sum(-1)
     tensor([1., 1., 1.])
     """

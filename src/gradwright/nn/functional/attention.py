@@ -38,7 +38,6 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 
     Raises RuntimeError for tensors of fewer than 2 dims or of different dtypes, and for both masks at once.
 
-    >>> import gradwright as gw
     >>> q = k = gw.zeros(2, 4)
     >>> gw.nn.functional.scaled_dot_product_attention(q, k, gw.tensor([[1.0], [3.0]]), is_causal=True)
     tensor([[1.],
@@ -125,7 +124,6 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     Weights: ``in_proj_weight`` (3 width, width) and ``in_proj_bias`` (3 width,), ``out_proj_weight`` (width, width);
     see `nn.MultiheadAttention`. Raises AssertionError for dims, sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.MultiheadAttention(4, 2)
     >>> x = gw.ones(3, 1, 4)
     >>> out, weights = gw.nn.functional.multi_head_attention_forward(

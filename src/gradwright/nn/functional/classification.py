@@ -88,7 +88,6 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     Shape: input (n, classes, ...) and target (n, ...), or (classes,) and (); the result () or, with "none", as the
     target. With nothing to count the mean is NaN.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.nll_loss(gw.tensor([[-0.5, -1.0]]), gw.tensor([1]))
     tensor(1.)
     """
@@ -143,7 +142,6 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     Raises IndexError for a target that is no class; RuntimeError for a smoothing outside [0, 1], probabilities that are
     not of a floating-point dtype, sizes that do not fit.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.cross_entropy(gw.tensor([[0.0, 0.0], [100.0, 0.0]]), gw.tensor([1, 1]), reduction="none")
     tensor([  0.6931, 100.0000])
     """
@@ -201,7 +199,6 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
 
     Raises RuntimeError for sizes that do not fit, and as `cross_entropy` does.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.linear_cross_entropy(gw.ones(2, 3), gw.zeros(4, 3), gw.tensor([0, 1]))
     tensor(1.3863)
     """
@@ -245,7 +242,6 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 
     Raises ValueError for another p, IndexError or RuntimeError for targets that do not fit.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.multi_margin_loss(gw.tensor([[0.5, 0.0, 2.0]]), gw.tensor([0]))
     tensor(1.)
     """
@@ -283,7 +279,6 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     Shape: (n, classes) each, or (classes,); the result () or, with "none", (n,). Raises RuntimeError for targets that
     do not fit.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.multilabel_margin_loss(gw.tensor([[1.0, 0.0, 0.5]]), gw.tensor([[0, -1, 0]]))
     tensor(0.1667)
     """
@@ -314,7 +309,6 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     Shape: (..., classes) each; the result () or, with "none", (...). ``weight`` broadcasts. Raises ValueError for
     another ``reduction``.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.multilabel_soft_margin_loss(gw.zeros(1, 2), gw.tensor([[1.0, 0.0]]))
     tensor(0.6931)
     """

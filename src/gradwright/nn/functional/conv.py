@@ -95,7 +95,6 @@ def _conv_over(n: int) -> Conv:
 
         Raises RuntimeError for sizes, groups or dtypes that do not fit, and windows larger than the padded input.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.conv{n}d(gw.ones(1, {threes}), gw.ones(1, 1, {twos})).flatten()[0] == 2**{n}
         tensor(True)
         """
@@ -127,7 +126,6 @@ def _conv_transpose_over(n: int) -> ConvTranspose:
         + 1 long. Raises RuntimeError for sizes, groups or dtypes that do not fit, and an output_padding that reaches
         stride and dilation.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.conv_transpose{n}d(gw.ones(1, {twos}), gw.ones(1, 1, {twos})).flatten()[:3]
         tensor([1., 2., 1.])
         """
@@ -185,7 +183,6 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
 
     Raises RuntimeError if the windows are larger than the input.
 
-    >>> import gradwright as gw
     >>> unfold(gw.arange(6.0).reshape(1, 2, 3), (2, 2))
     tensor([[0., 1.],
             [1., 2.],
@@ -212,7 +209,6 @@ def fold(input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1
     ``output_size`` is the size of the image, one number or (H, W); the other arguments are those of `unfold`. Raises
     RuntimeError unless there is a column for each window.
 
-    >>> import gradwright as gw
     >>> fold(gw.ones(4, 2), (2, 3), (2, 2))
     tensor([[[1., 2., 1.],
              [1., 2., 1.]]])

@@ -36,7 +36,6 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequenc
 
     Raises RuntimeError for lengths that do not fit, or a blank that is no class.
 
-    >>> import gradwright as gw
     >>> x = gw.full((3, 1, 2), 0.5).log()
     >>> gw.nn.functional.ctc_loss(x, gw.tensor([[1]]), [3], [1]).exp()
     tensor(1.3333)

@@ -28,7 +28,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     Raises RuntimeError unless the common dtype is floating-point or complex, IndexError for a dim that is not there.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.cosine_similarity(gw.tensor([[1.0, 0.0], [3.0, 4.0]]), gw.tensor([[0.0, 1.0]]))
     tensor([0.0000, 0.8000])
     """
@@ -47,7 +46,6 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     Shape: (..., d) and (..., d), which broadcast, to (...), or (..., 1) if ``keepdim``. ``eps`` keeps the norm of equal
     vectors off its kink at 0. Raises RuntimeError if the sizes do not broadcast.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.pairwise_distance(gw.tensor([[0.0, 0.0]]), gw.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
@@ -60,7 +58,6 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
     The slope of equal rows is 0. Raises RuntimeError for other than 2 dims, or a negative p.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.pdist(gw.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
@@ -79,7 +76,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     Raises RuntimeError for sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.bilinear(gw.ones(5, 2), gw.ones(5, 3), gw.ones(4, 2, 3)).shape
     torch.Size([5, 4])
     """

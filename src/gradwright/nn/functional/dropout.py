@@ -50,7 +50,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Shape: any. Raises ValueError unless 0 <= p <= 1.
 
-    >>> import gradwright as gw
     >>> x = gw.nn.functional.dropout(gw.ones(100), 0.5)
     >>> sorted(set(x.tolist()))
     [0.0, 2.0]
@@ -63,7 +62,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Raises RuntimeError for other dims, ValueError unless 0 <= p <= 1.
 
-    >>> import gradwright as gw
     >>> x = gw.nn.functional.dropout1d(gw.ones(1, 8, 3))
     >>> bool((x == x[..., :1]).all())
     True
@@ -78,7 +76,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Warns of other than 4 dims. Raises RuntimeError for fewer than 2, ValueError unless 0 <= p <= 1.
 
-    >>> import gradwright as gw
     >>> x = gw.nn.functional.dropout2d(gw.ones(1, 8, 3, 3))
     >>> bool((x == x[..., :1, :1]).all())
     True
@@ -94,7 +91,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Warns of other than 4 or 5 dims. Raises ValueError unless 0 <= p <= 1.
 
-    >>> import gradwright as gw
     >>> x = gw.nn.functional.dropout3d(gw.ones(1, 8, 2, 2, 2))
     >>> bool((x == x[..., :1, :1, :1]).all())
     True
@@ -118,7 +114,6 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     With a' = -1.7581 entries become a' with probability p, then a x + b, a = ((a'**2 p + 1) (1 - p))**-1/2, b = -a a' p
     (arXiv:1706.02515). Shape: any. Raises ValueError unless 0 <= p <= 1.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.alpha_dropout(gw.zeros(100), 0.5, training=True).unique().shape
     torch.Size([2])
     """
@@ -130,7 +125,6 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
     Raises RuntimeError for fewer than 2 dims, ValueError unless 0 <= p <= 1.
 
-    >>> import gradwright as gw
     >>> x = gw.nn.functional.feature_alpha_dropout(gw.ones(1, 8, 3), 0.5, training=True)
     >>> bool((x == x[..., :1]).all())
     True

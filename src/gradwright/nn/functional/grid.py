@@ -41,7 +41,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Raises NotImplementedError for a size of other than 4 or 5 numbers, ValueError for a theta that does not fit.
 
-    >>> import gradwright as gw
     >>> theta = gw.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> gw.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
     tensor([[[[-1.,  0.],
@@ -156,7 +155,6 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
 
     Raises ValueError for another mode; RuntimeError for sizes and dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> grid = gw.tensor([[[[0.0, 0.0], [1.0, 0.0]]]])
     >>> gw.nn.functional.grid_sample(gw.tensor([[[[1.0, 2.0]]]]), grid, align_corners=True)
     tensor([[[[1.5000, 2.0000]]]])

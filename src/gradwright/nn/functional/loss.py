@@ -72,7 +72,6 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
 
     Sizes that differ broadcast, with a warning. Raises TypeError if either is no tensor, RuntimeError if they do not.
 
-    >>> import gradwright as gw
     >>> mse_loss(gw.tensor([1.0, 2.0]), gw.tensor([1.0, 4.0]))
     tensor(2.)
     """
@@ -85,7 +84,6 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The absolute error, abs(x - y); slope 0 where x = y. Arguments and errors are those of `mse_loss`.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.l1_loss(gw.tensor([1.0, 2.0]), gw.tensor([1.0, 4.0]))
     tensor(1.)
     """
@@ -102,7 +100,6 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
 
     Raises RuntimeError for a negative ``beta``, ValueError for another ``reduction``.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.smooth_l1_loss(gw.tensor([1.0, 3.0]), gw.tensor([0.5, 0.0]), reduction="none")
     tensor([0.1250, 2.5000])
     """
@@ -123,7 +120,6 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
     Raises RuntimeError unless ``delta`` is positive, ValueError for another ``reduction``.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.huber_loss(gw.tensor([1.0, 3.0]), gw.zeros(2), reduction="none", delta=2.0)
     tensor([0.5000, 4.0000])
     """
@@ -152,7 +148,6 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
     Shape: input and target alike; ``weight`` broadcasts. RuntimeError for a target of another dtype.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.binary_cross_entropy(gw.tensor([0.5, 0.0]), gw.tensor([1.0, 1.0]), reduction="none")
     tensor([  0.6931, 100.0000])
     """
@@ -173,7 +168,6 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
     Shape: input and target alike; ``weight`` and ``pos_weight`` broadcast. Raises ValueError if the sizes differ.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.binary_cross_entropy_with_logits(gw.tensor(-1000.0), gw.tensor(1.0))
     tensor(1000.)
     """
@@ -195,7 +189,6 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     0 where t is 0, with slope -inf by t. "mean" divides by all entries, and warns. Raises RuntimeError for tensors of
     whole numbers.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.kl_div(gw.tensor([[0.5, 0.5]]).log(), gw.tensor([[1.0, 0.0]]), reduction="batchmean")
     tensor(0.6931)
     """
@@ -228,7 +221,6 @@ def poisson_nll_loss(
 
     ``full`` adds Stirling's approximation of log t!, for t > 1.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.poisson_nll_loss(gw.tensor([0.0]), gw.tensor([2.0]))
     tensor(1.)
     """
@@ -251,7 +243,6 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
 
     ``eps`` is a floor for the value alone: the gradient by ``var`` is that above it.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.gaussian_nll_loss(gw.tensor([1.0]), gw.tensor([3.0]), gw.tensor([4.0]))
     tensor(1.1931)
     """
@@ -274,7 +265,6 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """x where the target is 1, max(0, margin - x) where it is -1; the sum of both where it is neither.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.hinge_embedding_loss(gw.tensor([0.5, 0.25]), gw.tensor([1.0, -1.0]), reduction="none")
     tensor([0.5000, 0.7500])
     """
@@ -291,7 +281,6 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
     The slope by x1 is 0 beyond the margin and -t up to it, at it too.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.margin_ranking_loss(gw.tensor([1.0, 2.0]), gw.tensor([2.0, 1.0]), gw.ones(2), reduction="none")
     tensor([1., 0.])
     """
@@ -310,7 +299,6 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
 
     Targets are 1 and -1.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.soft_margin_loss(gw.tensor([0.0, 1000.0]), gw.tensor([1.0, -1.0]), reduction="none")
     tensor([6.9315e-01, 1.0000e+03])
     """
@@ -331,7 +319,6 @@ def cosine_embedding_loss(
 
     Shape: (n, d), (n, d) and (n,), or (d,), (d,) and (). Raises RuntimeError for other dims.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.cosine_embedding_loss(gw.tensor([1.0, 0.0]), gw.tensor([0.0, 1.0]), gw.tensor(1))
     tensor(1.)
     """
@@ -361,7 +348,6 @@ def triplet_margin_loss(
     Shape: (n, d) each, or (d,); the result () or, with "none", (n,). Raises ValueError unless ``margin`` is positive,
     RuntimeError if dims differ.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.triplet_margin_loss(gw.zeros(1, 2), gw.zeros(1, 2), gw.tensor([[0.3, 0.4]])).round(decimals=4)
     tensor(0.5000)
     """
@@ -381,7 +367,6 @@ def triplet_margin_with_distance_loss(
     ``distance_function`` takes two tensors and returns a tensor of distances. Errors are those of
     `triplet_margin_loss`.
 
-    >>> import gradwright as gw
     >>> far = gw.tensor([[0.25, 0.25]])
     >>> l1 = lambda a, b: (a - b).abs().sum(-1)
     >>> gw.nn.functional.triplet_margin_with_distance_loss(gw.zeros(1, 2), gw.zeros(1, 2), far, distance_function=l1)

@@ -112,7 +112,6 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
     Raises ValueError in training on one value per channel; RuntimeError for fewer than 2 dims, other sizes or dtypes.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.batch_norm(gw.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
             [ 1.0000]])
@@ -164,7 +163,6 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     Shape: (N, C, ...), the statistics and parameters (C,). Raises ValueError for one value per channel; RuntimeError
     for other sizes or dtypes.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.instance_norm(gw.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
@@ -190,7 +188,6 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
     Shape: (N, C, ...), the parameters (C,). ValueError for one value per group.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.group_norm(gw.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -240,7 +237,6 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
 
     Raises RuntimeError for other sizes or dtypes.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.layer_norm(gw.tensor([[1.0, 3.0], [5.0, 7.0]]), (2,))
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -260,7 +256,6 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     Shape: (..., *normalized_shape), the weight normalized_shape (arXiv:1910.07467). Raises RuntimeError for other
     sizes.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.rms_norm(gw.tensor([3.0, 4.0]), (2,), gw.tensor([2.0, 1.0]))
     tensor([1.6971, 1.1314])
     """
@@ -276,7 +271,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
     Shape: that of ``input``. What is divided by eps has the slope 1/eps. Raises IndexError for a dim that is not there.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.normalize(gw.tensor([[3.0, 4.0], [0.0, 0.0]]))
     tensor([[0.6000, 0.8000],
             [0.0000, 0.0000]])

@@ -26,7 +26,6 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     Raises RuntimeError if there are more pads than axes or, in the last three modes, if an axis is too short for them;
     NotImplementedError for another mode, or for a number of axes that PyTorch does not pad in that mode.
 
-    >>> import gradwright as gw
     >>> pad(gw.tensor([[1.0, 2.0, 3.0]]), (2, 1), "reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
@@ -115,7 +114,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
     Channels beyond the ends count as 0. RuntimeError unless ``size`` is positive.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.local_response_norm(gw.ones(1, 3, 1), 3, alpha=3.0, beta=1.0)
     tensor([[[0.3333],
              [0.2500],

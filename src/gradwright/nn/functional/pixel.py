@@ -32,7 +32,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     Raises RuntimeError unless r r divides the channels, or for fewer than 3 dims.
 
-    >>> import gradwright as gw
     >>> pixel_shuffle(gw.arange(4.0).reshape(4, 1, 1), 2)
     tensor([[[0., 1.],
              [2., 3.]]])
@@ -54,7 +53,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Raises RuntimeError if the last two sizes do not divide by r, or there are fewer than 3 dims.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.pixel_unshuffle(gw.arange(4.0).reshape(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
@@ -76,7 +74,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
     Raises RuntimeError unless ``groups`` divides C, or for fewer than 3 dims.
 
-    >>> import gradwright as gw
     >>> channel_shuffle(gw.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """

@@ -123,7 +123,6 @@ def _max_pool(n: int) -> MaxPool:
 
         Raises RuntimeError for sizes that do not fit, booleans and complex numbers.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.max_pool{n}d(gw.tensor([1.0, 3.0, 2.0, 0.0]).expand(1, {fours}), 2).flatten()[:2]
         tensor([3., 2.])
         """
@@ -168,7 +167,6 @@ def _avg_pool(n: int) -> AvgPool:
 
         Raises RuntimeError for sizes that do not fit, booleans and complex numbers.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.avg_pool{n}d(gw.tensor([1.0, 3.0, 2.0, 0.0]).expand(1, {fours}), 2).flatten()[:2]
         tensor([2., 1.])
         """
@@ -208,7 +206,6 @@ def _lp_pool(n: int) -> LPPool:
         so is the slope for p = 1, and it is not a number for others. Other arguments and sizes are those of
         `avg_pool{n}d`. Raises RuntimeError for sizes that do not fit.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.lp_pool{n}d(gw.tensor([3.0, 0.0]).expand(1, {twos}), 1, 2).item() == 1.5 * 2**{n}
         True
         """
@@ -235,7 +232,6 @@ def _max_unpool(n: int) -> MaxUnpool:
 
         Raises RuntimeError for places of another dtype or shape or outside, ValueError for a size that does not fit.
 
-        >>> import gradwright as gw
         >>> values, places = gw.nn.functional.max_pool{n}d(gw.ones(1, {fours}), 2, return_indices=True)
         >>> gw.nn.functional.max_unpool{n}d(values, places, 2).shape
         torch.Size([1, {fours}])
@@ -313,7 +309,6 @@ def _adaptive_avg_pool(n: int) -> AdaptiveAvgPool:
 
         Raises RuntimeError or ValueError for sizes that do not fit.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.adaptive_avg_pool{n}d(gw.tensor([1.0, 2.0, 3.0]).expand(1, {threes}), 2).flatten()[:2]
         tensor([1.5000, 2.5000])
         """
@@ -334,7 +329,6 @@ def _adaptive_max_pool(n: int) -> AdaptiveMaxPool:
         With ``return_indices`` a pair: values and places, as `max_pool{n}d` gives them. Windows, shapes and errors are
         those of `adaptive_avg_pool{n}d`.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.adaptive_max_pool{n}d(gw.tensor([1.0, 2.0, 3.0]).expand(1, {threes}), 2).flatten()[:2]
         tensor([2., 3.])
         """
@@ -388,7 +382,6 @@ def _fractional_max_pool(n: int) -> FractionalMaxPool:
 
         Raises ValueError if neither size nor ratio is given, RuntimeError for windows that do not fit.
 
-        >>> import gradwright as gw
         >>> gw.nn.functional.fractional_max_pool{n}d(gw.ones(1, {fours}), 2, output_size=2).shape
         torch.Size([1, {twos}])
         """

@@ -160,7 +160,6 @@ def interpolate(input: Tensor, size: Dims = None, scale_factor: float | Sequence
 
     Raises ValueError for arguments that do not go together, NotImplementedError for a mode that needs other axes.
 
-    >>> import gradwright as gw
     >>> interpolate(gw.tensor([[[0.0, 1.0]]]), size=4, mode="linear")
     tensor([[[0.0000, 0.2500, 0.7500, 1.0000]]])
     """
@@ -220,7 +219,6 @@ def upsample(input: Tensor, size: int | list[int] | None = None, scale_factor: f
              mode: str = "nearest", align_corners: bool | None = None) -> Tensor:  # fmt: skip
     """`interpolate`, under its old name; warns.
 
-    >>> import gradwright as gw
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     gw.nn.functional.upsample(gw.tensor([[[0.0, 1.0]]]), size=4)
@@ -233,7 +231,6 @@ def upsample(input: Tensor, size: int | list[int] | None = None, scale_factor: f
 def upsample_nearest(input: Tensor, size: int | list[int] | None = None, scale_factor: float | None = None) -> Tensor:
     """`interpolate` by nearest entries; warns that this name is old.
 
-    >>> import gradwright as gw
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     gw.nn.functional.upsample_nearest(gw.tensor([[[0.0, 1.0]]]), size=4)
@@ -247,7 +244,6 @@ def upsample_bilinear(input: Tensor, size: int | list[int] | None = None,
                       scale_factor: float | list[float] | None = None) -> Tensor:  # fmt: skip
     """`interpolate` by straight lines, corners aligned; warns that this name is old.
 
-    >>> import gradwright as gw
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     gw.nn.functional.upsample_bilinear(gw.ones(1, 1, 2, 2), size=4).shape

@@ -30,7 +30,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
     ``num_classes=-1`` takes one more than the largest. Raises RuntimeError for negative or too large ones.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.one_hot(gw.tensor([0, 2]), 3)
     tensor([[1, 0, 0],
             [0, 0, 1]])
@@ -102,7 +101,6 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 
     Raises IndexError for an index out of range, RuntimeError unless ``weight`` is a matrix.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.embedding(gw.tensor([1, 0, 1]), gw.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [1., 2.],
@@ -129,7 +127,6 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     Raises ValueError for arguments that do not go together, IndexError for an index out of range, RuntimeError for
     offsets that do not begin at 0 or reach past the end, NotImplementedError for weights of other than sums.
 
-    >>> import gradwright as gw
     >>> table = gw.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> gw.nn.functional.embedding_bag(gw.tensor([1, 0, 1]), table, gw.tensor([0, 2]), mode="sum")
     tensor([[4., 6.],

@@ -32,7 +32,6 @@ __all__ = [
 class Sigmoid(Applied, function=F.sigmoid):
     """y = 1/(1 + exp(-x)). Integers and complex numbers are welcome.
 
-    >>> import gradwright as gw
     >>> Sigmoid()(gw.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -52,7 +51,6 @@ class Hardsigmoid(Applied, function=F.hardsigmoid):
 class Tanh(Applied, function=F.tanh):
     """y = tanh x. Integers and complex numbers are welcome.
 
-    >>> import gradwright as gw
     >>> Tanh()(gw.zeros(2))
     tensor([0., 0.])
     """
@@ -143,7 +141,6 @@ class Hardtanh(Applied, function=F.hardtanh):
     ``min_value`` and ``max_value`` are old names of the two (FutureWarning). Raises AssertionError unless
     min_val < max_val.
 
-    >>> import gradwright as gw
     >>> Hardtanh(-2.0, 2.0)(gw.tensor([-3.0, 0.5, 3.0]))
     tensor([-2.0000,  0.5000,  2.0000])
     """
@@ -199,7 +196,6 @@ class LeakyReLU(Applied, function=F.leaky_relu):
 class RReLU(Applied, function=F.rrelu):
     """`LeakyReLU` with slopes drawn for each entry from U(lower, upper) in training, and their mean in evaluation.
 
-    >>> import gradwright as gw
     >>> RReLU(0.25, 0.75).eval()(gw.tensor([-1.0, 2.0]))
     tensor([-0.5000,  2.0000])
     """
@@ -222,7 +218,6 @@ class PReLU(Parametric):
 
     Called, raises RuntimeError if the channels or the dtype of the input do not fit.
 
-    >>> import gradwright as gw
     >>> PReLU()(gw.tensor([-2.0, 3.0])).tolist()
     [-0.5, 3.0]
     """
@@ -300,7 +295,6 @@ class Softmin(Applied, function=F.softmin):
 class Softmax2d(Module):
     """`Softmax` over the channels, (n, channels, height, width), or without n. ValueError for other numbers of dims.
 
-    >>> import gradwright as gw
     >>> Softmax2d()(gw.zeros(2, 1, 2))
     tensor([[[0.5000, 0.5000]],
             [[0.5000, 0.5000]]])

@@ -45,7 +45,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     Called with the input and the class numbers, (n,) or (), gives ``output``, of their shape, and ``loss`` (). Raises
     RuntimeError if sizes do not fit or a target is no class. E. Grave et al., arXiv:1609.04309.
 
-    >>> import gradwright as gw
     >>> made = AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10], div_value=2.0)
     >>> made(gw.ones(3, 8), gw.tensor([0, 7, 19])).output.shape, made.log_prob(gw.ones(3, 8)).shape
     (torch.Size([3]), torch.Size([3, 20]))

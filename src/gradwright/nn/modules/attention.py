@@ -43,7 +43,6 @@ class MultiheadAttention(Parametric):
 
     Raises ValueError for sizes that are not positive, AssertionError if num_heads does not divide embed_dim.
 
-    >>> import gradwright as gw
     >>> attend, x = MultiheadAttention(8, 2, batch_first=True), gw.ones(3, 5, 8)
     >>> y, weights = attend(x, x, x)
     >>> y.shape, weights.shape

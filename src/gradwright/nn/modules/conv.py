@@ -116,7 +116,6 @@ class _Conv(_ConvNd):
     unknown padding or mode; called, RuntimeError for an input of another number of channels, of another dtype, or
     smaller than a window.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.Conv{n}d(2, 4, 3, padding="same")
     >>> layer
     Conv{n}d(2, 4, kernel_size=(3,...), stride=(1,...), padding=same)
@@ -191,7 +190,6 @@ class _ConvTranspose(_ConvNd):
     Raises ValueError for channels that do not divide into groups, another mode, or an ``output_size`` out of reach;
     called, RuntimeError for an input of another number of channels or another dtype.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.ConvTranspose{n}d(4, 2, 2, stride=2)
     >>> layer(gw.ones(1, 4, {twos})).shape, layer(gw.ones(1, 4, {twos}), output_size=({fives},)).shape
     (torch.Size([1, 2, {fours}]), torch.Size([1, 2, {fives}]))

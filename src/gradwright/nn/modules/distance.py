@@ -19,7 +19,6 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 class CosineSimilarity(Module):
     """x1 x2 / (|x1| |x2|) along ``dim``, whose lengths count as at least ``eps``; the sizes broadcast.
 
-    >>> import gradwright as gw
     >>> CosineSimilarity(dim=0)(gw.tensor([1.0, 0.0]), gw.tensor([3.0, 4.0]))
     tensor(0.6000)
     """
@@ -37,7 +36,6 @@ class PairwiseDistance(Module):
 
     The attribute that holds p is called ``norm``.
 
-    >>> import gradwright as gw
     >>> PairwiseDistance(eps=0.0)(gw.tensor([3.0, 5.0]), gw.tensor([0.0, 1.0]))
     tensor(5.)
     """

@@ -98,7 +98,6 @@ class Embedding(_Table):
     Raises AssertionError for a ``padding_idx`` out of range; called, IndexError for a number out of range,
     RuntimeError unless the input is of whole numbers.
 
-    >>> import gradwright as gw
     >>> table = Embedding.from_pretrained(gw.tensor([[1.0, 2.0], [3.0, 4.0]]))
     >>> table(gw.tensor([[1, 0, 1]]))
     tensor([[[3., 4.],
@@ -155,7 +154,6 @@ class EmbeddingBag(_Table):
     Raises AssertionError for a ``padding_idx`` out of range; called, ValueError if offsets and the shape of the input
     do not go together, IndexError for a number out of range.
 
-    >>> import gradwright as gw
     >>> bags = EmbeddingBag.from_pretrained(gw.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
     >>> bags(gw.tensor([0, 1, 1]), gw.tensor([0, 2]))
     tensor([[4., 6.],

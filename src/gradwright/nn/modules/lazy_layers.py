@@ -90,7 +90,6 @@ class _Lazy(LazyModuleMixin, Dimensional, Parametric):
 class LazyLinear(_Lazy, Linear):
     """`Linear` with ``in_features`` taken from the first input: ``LazyLinear(out_features, bias=True, ...)``.
 
-    >>> import gradwright as gw
     >>> layer = LazyLinear(2)
     >>> layer(gw.ones(1, 3)).shape, layer
     (torch.Size([1, 2]), Linear(in_features=3, out_features=2, bias=True))
@@ -108,7 +107,6 @@ class _LazyConv(_Lazy):
     _about = """
     ``{name}(out_channels, kernel_size, ...)`` takes the other arguments of the layer it becomes.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.{name}(2, 1)
     >>> layer(gw.ones(1, 3, {fives})).shape, layer.in_channels
     (torch.Size([1, 2, {fives}]), 3)
@@ -149,7 +147,6 @@ class _LazyNorm(_Lazy):
     ``{name}(eps=1e-5, momentum=0.1, ...)`` takes the other arguments of the layer it becomes. Unless told
     otherwise it has parameters and running statistics.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.{name}()
     >>> layer(gw.ones(2, 3, {fives})).shape, layer.num_features
     (torch.Size([2, 3, {fives}]), 3)

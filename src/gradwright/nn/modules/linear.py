@@ -32,7 +32,6 @@ class Linear(Parametric):
     Raises TypeError for a size that is no whole number, RuntimeError for a negative one or a dtype that is no
     floating-point one; called, RuntimeError if the input's last size or its dtype differs from the weight's.
 
-    >>> import gradwright as gw
     >>> layer = Linear(3, 2)
     >>> layer
     Linear(in_features=3, out_features=2, bias=True)
@@ -85,7 +84,6 @@ class Bilinear(Parametric):
     Raises TypeError for a size that is no whole number, ValueError unless ``in1_features`` is positive; called,
     RuntimeError for sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> layer = Bilinear(2, 3, 4)
     >>> layer(gw.ones(5, 2), gw.ones(5, 3)).shape
     torch.Size([5, 4])
@@ -132,7 +130,6 @@ class Bilinear(Parametric):
 class Identity(Module):
     """y = x; takes any arguments, so that it can stand in for any module.
 
-    >>> import gradwright as gw
     >>> Identity(54, unused=True)(gw.ones(2))
     tensor([1., 1.])
     """

@@ -100,7 +100,6 @@ class PoissonNLLLoss(Loss, function=F.poisson_nll_loss):
 
     ``log_input`` says whether x is the logarithm, ``full`` adds Stirling's approximation of log t!, for t > 1.
 
-    >>> import gradwright as gw
     >>> PoissonNLLLoss()(gw.zeros(2), gw.tensor([1.0, 2.0]))
     tensor(1.)
     """
@@ -206,7 +205,6 @@ class TripletMarginLoss(_OfTriplets, function=F.triplet_margin_loss):
 
     ``p`` and ``eps`` are those of `PairwiseDistance`.
 
-    >>> import gradwright as gw
     >>> TripletMarginLoss()(gw.zeros(1, 2), gw.ones(1, 2), gw.tensor([[3.0, 4.0]])).item() == 0
     True
     """
@@ -305,7 +303,6 @@ class LinearCrossEntropyLoss(_WeightedLoss, function=F.linear_cross_entropy):
 
     Raises RuntimeError if the weight has another shape or ``label_smoothing`` is outside [0, 1].
 
-    >>> import gradwright as gw
     >>> LinearCrossEntropyLoss(3, 5, out_features=(2,))(gw.ones(4, 3), gw.zeros(4, 2, dtype=gw.int64)).shape
     torch.Size([])
     """
@@ -348,7 +345,6 @@ class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
 
     ``p`` is 1 or 2, or ValueError, as it is for a ``weight``, w of each class t, of other than one dim.
 
-    >>> import gradwright as gw
     >>> MultiMarginLoss()(gw.tensor([[0.5, 0.5, 3.0]]), gw.tensor([2]))
     tensor(0.)
     """

@@ -132,7 +132,6 @@ class _BatchNorm(_Channels):
     Raises ValueError for another number of dims, or for a single value per channel in training; RuntimeError for
     another number of channels.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.BatchNorm{n}d(2)
     >>> layer
     BatchNorm{n}d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
@@ -181,7 +180,6 @@ class SyncBatchNorm(_BatchNorm):
 
     In one process that is the same. Where several compute together, training with it raises RuntimeError.
 
-    >>> import gradwright as gw
     >>> SyncBatchNorm.convert_sync_batchnorm(gw.nn.Sequential(gw.nn.BatchNorm2d(2)))[0]
     SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
@@ -225,7 +223,6 @@ class _InstanceNorm(_Channels):
 
     Raises ValueError for another number of dims or channels, or for a single value per channel.
 
-    >>> import gradwright as gw
     >>> gw.nn.InstanceNorm{n}d(1)(gw.tensor([1.0, 3.0]).expand(1, 1, {twos})).flatten()[:2]
     tensor([-1.0000,  1.0000])
     """
@@ -305,7 +302,6 @@ class LayerNorm(_Trailing):
 
     Raises RuntimeError for an input of other sizes.
 
-    >>> import gradwright as gw
     >>> LayerNorm(2)(gw.tensor([[1.0, 3.0], [0.0, 8.0]])).detach()
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -340,7 +336,6 @@ class RMSNorm(_Trailing):
 
     Raises RuntimeError for an input of other sizes.
 
-    >>> import gradwright as gw
     >>> RMSNorm(2)(gw.tensor([[1.0, 1.0], [0.0, 8.0]])).detach()
     tensor([[1.0000, 1.0000],
             [0.0000, 1.4142]])
@@ -374,7 +369,6 @@ class GroupNorm(_Affine):
 
     Raises ValueError unless the channels divide into groups; called, RuntimeError for another number of them.
 
-    >>> import gradwright as gw
     >>> GroupNorm(2, 4)(gw.tensor([[1.0, 3.0, 0.0, 8.0]])).detach()
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -423,7 +417,6 @@ class CrossMapLRN2d(LocalResponseNorm):
 
     Raises ValueError for another number of dims.
 
-    >>> import gradwright as gw
     >>> CrossMapLRN2d(1, alpha=3.0, beta=0.5)(gw.ones(1, 1, 1, 2))
     tensor([[[[0.5000, 0.5000]]]])
     """

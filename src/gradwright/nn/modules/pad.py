@@ -47,7 +47,6 @@ class _ReflectionPad(_Pad):
     _about = f"""
     (N, C, {{size}}) or (C, {{size}}). The outermost entries are not repeated: pads are shorter than their axis.
     {_SIDES}
-    >>> import gradwright as gw
     >>> gw.nn.ReflectionPad{{n}}d((2, 1{{others}}))(gw.arange(3.0).expand(1, {{threes}})).flatten()[:6]
     tensor([2., 1., 0., 1., 2., 1.])
     """
@@ -70,7 +69,6 @@ class _ReplicationPad(_Pad):
     _about = f"""
     (N, C, {{size}}) or (C, {{size}}).
     {_SIDES}
-    >>> import gradwright as gw
     >>> gw.nn.ReplicationPad{{n}}d(1)(gw.arange(3.0).expand(1, {{threes}})).flatten()[:5]
     tensor([0., 0., 1., 2., 2.])
     """
@@ -93,7 +91,6 @@ class _CircularPad(_Pad):
     _about = f"""
     (N, C, {{size}}) or (C, {{size}}); pads are at most as long as their axis. ValueError for another number of axes.
     {_SIDES}
-    >>> import gradwright as gw
     >>> gw.nn.CircularPad{{n}}d(1)(gw.arange(3.0).expand(1, {{threes}})).flatten()[:5]
     tensor([2., 0., 1., 2., 0.])
     """
@@ -126,7 +123,6 @@ class _ConstantPad(_Pad):
     {_SIDES.rstrip()}
         value: what they are.
 
-    >>> import gradwright as gw
     >>> gw.nn.ConstantPad{{n}}d((2, 1{{others}}), 7.0)(gw.ones({{ones}})).flatten()
     tensor([7., 7., 1., 7.])
     """
@@ -158,7 +154,6 @@ class _ZeroPad(_Pad):
     _about = f"""
     (..., {{size}}), with any number of axes before.
     {_SIDES}
-    >>> import gradwright as gw
     >>> gw.nn.ZeroPad{{n}}d((1, 2{{others}}))(gw.ones({{ones}})).flatten()
     tensor([0., 1., 0., 0.])
     """

@@ -85,7 +85,6 @@ class Upsample(Applied, function=F.interpolate):
 class UpsamplingNearest2d(Upsample):
     """(N, C, H, W) to another size, each entry the nearest one.
 
-    >>> import gradwright as gw
     >>> UpsamplingNearest2d(scale_factor=2)(gw.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1., 1., 2., 2.],
               [1., 1., 2., 2.]]]])
@@ -98,7 +97,6 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """(N, C, H, W) to another size by straight lines, corners aligned.
 
-    >>> import gradwright as gw
     >>> UpsamplingBilinear2d((1, 3))(gw.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """
@@ -111,7 +109,6 @@ class UpsamplingBilinear2d(Upsample):
 class Flatten(Module):
     """The dims from ``start_dim`` to ``end_dim`` as one: (N, ...) to (N, product of the rest) unless told otherwise.
 
-    >>> import gradwright as gw
     >>> Flatten()(gw.ones(5, 2, 3)).shape
     torch.Size([5, 6])
     """
@@ -130,7 +127,6 @@ class Unflatten(Module):
 
     Raises TypeError unless ``dim`` is an int and the sizes are a tuple or list of ints.
 
-    >>> import gradwright as gw
     >>> Unflatten(1, (2, -1))(gw.ones(5, 6)).shape
     torch.Size([5, 2, 3])
     """

@@ -239,7 +239,6 @@ class RNN(RNNBase):
     The arguments are those of `RNNBase`, with ``nonlinearity``, "tanh" or "relu" (ValueError for another), behind
     ``num_layers``.
 
-    >>> import gradwright as gw
     >>> output, h = RNN(3, 4, num_layers=2)(gw.ones(5, 2, 3))
     >>> output.shape, h.shape
     (torch.Size([5, 2, 4]), torch.Size([2, 2, 4]))
@@ -278,7 +277,6 @@ class LSTM(_OfMode):
 
     The arguments are those of `RNNBase`.
 
-    >>> import gradwright as gw
     >>> output, (h, c) = LSTM(3, 4, batch_first=True, bidirectional=True)(gw.ones(2, 5, 3))
     >>> output.shape, h.shape, c.shape
     (torch.Size([2, 5, 8]), torch.Size([2, 2, 4]), torch.Size([2, 2, 4]))
@@ -296,7 +294,6 @@ class LSTM(_OfMode):
 class GRU(_OfMode):
     """Layers of `GRUCell` over time. The arguments are those of `RNNBase`.
 
-    >>> import gradwright as gw
     >>> output, h = GRU(3, 4)(gw.ones(5, 3))
     >>> output.shape, h.shape
     (torch.Size([5, 4]), torch.Size([1, 4]))
@@ -392,7 +389,6 @@ class RNNCell(RNNCellBase):
         device: where the parameters live.
         dtype: their dtype; the default one (float32) if None.
 
-    >>> import gradwright as gw
     >>> step = RNNCell(3, 4)
     >>> step(gw.ones(2, 3)).shape, step(gw.ones(2, 3), gw.zeros(2, 4)).shape
     (torch.Size([2, 4]), torch.Size([2, 4]))
@@ -427,7 +423,6 @@ class LSTMCell(RNNCellBase):
         device: where the parameters live.
         dtype: their dtype; the default one (float32) if None.
 
-    >>> import gradwright as gw
     >>> h, c = LSTMCell(3, 4)(gw.ones(2, 3))
     >>> h.shape, c.shape
     (torch.Size([2, 4]), torch.Size([2, 4]))
@@ -458,7 +453,6 @@ class GRUCell(RNNCellBase):
         device: where the parameters live.
         dtype: their dtype; the default one (float32) if None.
 
-    >>> import gradwright as gw
     >>> GRUCell(3, 4)(gw.ones(3)).shape
     torch.Size([4])
     """

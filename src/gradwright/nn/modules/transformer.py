@@ -92,7 +92,6 @@ class TransformerEncoderLayer(_Layer):
 
     The arguments are told in the module.
 
-    >>> import gradwright as gw
     >>> TransformerEncoderLayer(8, 2, 16, batch_first=True)(gw.ones(3, 5, 8)).shape
     torch.Size([3, 5, 8])
     """
@@ -114,7 +113,6 @@ class TransformerDecoderLayer(_Layer):
 
     f is linear, activation, dropout, linear. The arguments are told in the module.
 
-    >>> import gradwright as gw
     >>> TransformerDecoderLayer(8, 2, 16)(gw.ones(5, 3, 8), gw.ones(7, 3, 8)).shape
     torch.Size([5, 3, 8])
     """
@@ -163,7 +161,6 @@ class TransformerEncoder(_Stack):
         enable_nested_tensor: no effect: there are none. (PyTorch, in evaluation, gives 0 at padded places.)
         mask_check: no effect.
 
-    >>> import gradwright as gw
     >>> TransformerEncoder(TransformerEncoderLayer(8, 2, 16), 2)(gw.ones(5, 3, 8)).shape
     torch.Size([5, 3, 8])
     """
@@ -190,7 +187,6 @@ class TransformerDecoder(_Stack):
         num_layers: how many copies.
         norm: a module for the end.
 
-    >>> import gradwright as gw
     >>> TransformerDecoder(TransformerDecoderLayer(8, 2, 16), 2)(gw.ones(5, 3, 8), gw.ones(7, 3, 8)).shape
     torch.Size([5, 3, 8])
     """
@@ -222,7 +218,6 @@ class Transformer(Module):
 
     Matrices among the parameters are Xavier uniform. Vaswani et al., arXiv:1706.03762.
 
-    >>> import gradwright as gw
     >>> net = Transformer(8, 2, 1, 1, 16)
     >>> net(gw.ones(7, 3, 8), gw.ones(5, 3, 8), tgt_mask=net.generate_square_subsequent_mask(5)).shape
     torch.Size([5, 3, 8])

@@ -32,7 +32,6 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
         error_if_nonfinite: raise RuntimeError if the norm is NaN or infinite.
         foreach: makes no difference.
 
-    >>> import gradwright as gw
     >>> gw.nn.utils.get_total_norm([gw.tensor([3.0]), gw.tensor([4.0])])
     tensor(5.)
     """
@@ -84,7 +83,6 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
 
     Raises ValueError for a negative or NaN ``max_norm``.
 
-    >>> import gradwright as gw
     >>> w = gw.zeros(2, requires_grad=True)
     >>> w.grad = gw.tensor([3.0, 4.0])
     >>> gw.nn.utils.clip_grads_with_norm_(w, 1.0, gw.tensor(5.0))
@@ -123,7 +121,6 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     that is infinite or NaN, and of an iterator that has nothing to give, because it was used up. Raises ValueError for
     a negative or NaN ``max_norm``, which would turn the gradients round.
 
-    >>> import gradwright as gw
     >>> w = gw.tensor([1.0, 1.0], requires_grad=True)
     >>> (w * gw.tensor([3.0, 4.0])).sum().backward()
     >>> clip_grad_norm_(w, 1.0)
@@ -152,7 +149,6 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     Warns of an iterator that has nothing to give, because it was used up. Raises ValueError for a negative or NaN
     ``clip_value``.
 
-    >>> import gradwright as gw
     >>> w = gw.zeros(2, requires_grad=True)
     >>> w.grad = gw.tensor([0.5, -4.0])
     >>> gw.nn.utils.clip_grad_value_(w, 1.0)

@@ -24,7 +24,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
     Raises TypeError if ``vec`` is no tensor, RuntimeError if it has more or fewer elements than the parameters.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.Linear(2, 1)
     >>> gw.nn.utils.vector_to_parameters(gw.tensor([1.0, 2.0, 3.0]), layer.parameters())
     >>> layer.bias

@@ -37,7 +37,6 @@ class stop_at_nan:
 
     It costs a pass over every result and every gradient. Raises RuntimeError for a lazy module before its first call.
 
-    >>> import gradwright as gw
     >>> net = gw.nn.Sequential(gw.nn.Linear(2, 2), gw.nn.ReLU())
     >>> with gw.no_grad():
     ...     net[0].bias[1] = gw.inf

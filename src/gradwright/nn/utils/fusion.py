@@ -38,7 +38,6 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
 
     weight' = weight f and bias' = (bias - bn_rm) f + bn_b for each output channel, f = bn_w / sqrt(bn_rv + bn_eps).
 
-    >>> import gradwright as gw
     >>> one = gw.ones(1)
     >>> w, b = gw.nn.utils.fuse_conv_bn_weights(gw.ones(1, 1, 2), None, one, 3 * one, 1.0, one, 0 * one)
     >>> w.detach(), b.detach()
@@ -55,7 +54,6 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
 
     The formula is that of `fuse_conv_bn_weights`.
 
-    >>> import gradwright as gw
     >>> one = gw.ones(1)
     >>> w, b = gw.nn.utils.fuse_linear_bn_weights(gw.ones(1, 2), None, one, 3 * one, 1.0, one, 0 * one)
     >>> w.detach(), b.detach()
@@ -75,7 +73,6 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 
     Raises AssertionError unless both are in evaluation mode.
 
-    >>> import gradwright as gw
     >>> conv, bn = gw.nn.Conv1d(1, 2, 3).eval(), gw.nn.BatchNorm1d(2).eval()
     >>> x = gw.ones(1, 1, 4)
     >>> bool(gw.allclose(gw.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6))
@@ -93,7 +90,6 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
 
     Raises AssertionError unless both are in evaluation mode and the sizes fit.
 
-    >>> import gradwright as gw
     >>> linear, bn = gw.nn.Linear(3, 2).eval(), gw.nn.BatchNorm1d(2).eval()
     >>> x = gw.ones(1, 3)
     >>> bool(gw.allclose(gw.nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-6))

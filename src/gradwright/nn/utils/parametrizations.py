@@ -129,7 +129,6 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
     Returns the module. Raises ValueError if there is no such tensor.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.parametrizations.spectral_norm(gw.nn.Linear(2, 2))
     >>> bool((gw.linalg.matrix_norm(layer.weight, 2) - 1).abs() < 1e-3)
     True
@@ -224,7 +223,6 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
 
     Returns the module. Raises ValueError if there is no such tensor, if it has less than 2 dims, or for another map.
 
-    >>> import gradwright as gw
     >>> layer = orthogonal(gw.nn.Linear(4, 3))
     >>> gw.allclose(layer.weight @ layer.weight.mT, gw.eye(3), atol=1e-5)
     True

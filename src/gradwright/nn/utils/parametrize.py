@@ -1,6 +1,5 @@
 """Parametrizations: parameters that are computed from others each time they are asked for.
 
->>> import gradwright as gw
 >>> class Symmetric(gw.nn.Module):
 ...     def forward(self, x):
 ...         return x.triu() + x.triu(1).mT
@@ -44,7 +43,6 @@ def cached() -> Iterator[None]:
 
     What is changed inside the block, by an optimiser for example, is not seen until it has ended.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
     >>> with gw.nn.utils.parametrize.cached():
     ...     layer.weight is layer.weight
@@ -223,7 +221,6 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
     Returns the module. Raises ValueError if there is no such tensor, or if shape or dtype would change.
 
-    >>> import gradwright as gw
     >>> class Symmetric(gw.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T
@@ -270,7 +267,6 @@ def _check_inverse(back: Any, old: Any) -> None:
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module has parametrizations, or one of the tensor of this name.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
     >>> is_parametrized = gw.nn.utils.parametrize.is_parametrized
     >>> is_parametrized(layer), is_parametrized(layer, "bias")
@@ -292,7 +288,6 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
     Returns the module. Raises ValueError if there is no parametrization, or no one original to go back to.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
     >>> gw.nn.utils.parametrize.remove_parametrizations(layer, "weight")
     Linear(in_features=2, out_features=2, bias=True)
@@ -324,7 +319,6 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 def type_before_parametrizations(module: Module) -> type[Any]:
     """The class of a module, without what parametrizations made of it.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
     >>> type(layer).__name__, gw.nn.utils.parametrize.type_before_parametrizations(layer).__name__
     ('ParametrizedLinear', 'Linear')
@@ -343,7 +337,6 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
 
     Returns ``to_module``.
 
-    >>> import gradwright as gw
     >>> first = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
     >>> second = gw.nn.utils.parametrize.transfer_parametrizations_and_params(first, gw.nn.Linear(2, 2))
     >>> bool((first.weight == second.weight).all())

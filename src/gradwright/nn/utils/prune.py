@@ -33,7 +33,6 @@ if not TYPE_CHECKING:
 class BasePruningMethod(ABC):
     """A way to choose what is pruned: `compute_mask`. Its instances are hooks before the calls of a module.
 
-    >>> import gradwright as gw
     >>> prune = gw.nn.utils.prune
     >>> class EveryOther(prune.BasePruningMethod):
     ...     PRUNING_TYPE = "unstructured"
@@ -251,7 +250,6 @@ class LnStructured(RandomStructured):
 def identity(module: Module, name: str) -> Module:
     """Give a parameter a mask of ones: it becomes the buffer ``name`` = ``name_orig`` times ``name_mask``.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.prune.identity(gw.nn.Linear(2, 1), "weight")
     >>> layer.weight_mask
     tensor([[1., 1.]])
@@ -266,7 +264,6 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
     Returns the module. Raises ValueError for a negative number, a fraction outside [0, 1] or more entries than there
     are.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.prune.random_unstructured(gw.nn.Linear(4, 2), "weight", amount=3)
     >>> int((layer.weight == 0).sum())
     3
@@ -278,7 +275,6 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
     """Prune the entries of least magnitude, or of least importance; ``amount`` and errors as `random_unstructured`.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.Linear(4, 1)
     >>> _ = gw.nn.init.constant_(layer.weight, 1.0)
     >>> scores = gw.tensor([[4.0, 1.0, 3.0, 2.0]])
@@ -292,7 +288,6 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
     """Prune slices along ``dim`` at random; ``amount`` as `random_unstructured`, of slices.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.prune.random_structured(gw.nn.Linear(4, 2), "weight", amount=1, dim=0)
     >>> sorted(layer.weight_mask.sum(1).tolist())
     [0.0, 4.0]
@@ -307,7 +302,6 @@ def ln_structured(module: Module, name: str, amount: float, n: float | str, dim:
 
     ``amount`` as `random_unstructured`, of slices.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.Linear(2, 2)
     >>> with gw.no_grad():
     ...     _ = layer.weight.copy_(gw.tensor([[3.0, 4.0], [0.0, 1.0]]))
@@ -322,7 +316,6 @@ def ln_structured(module: Module, name: str, amount: float, n: float | str, dim:
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune what ``mask``, of the parameter's shape, has zeros for. Returns the module.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.prune.custom_from_mask(gw.nn.Linear(2, 1), "bias", gw.zeros(1))
     >>> layer.bias.abs().detach()
     tensor([0.])
@@ -335,7 +328,6 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
                         **kwargs: Any) -> None:  # fmt: skip
     """Prune parameters of several modules as if they were one; ``parameters`` are pairs of a module and a name.
 
-    >>> import gradwright as gw
     >>> net = gw.nn.Sequential(gw.nn.Linear(4, 2), gw.nn.Linear(2, 1))
     >>> pairs = [(layer, "weight") for layer in net]
     >>> gw.nn.utils.prune.global_unstructured(pairs, gw.nn.utils.prune.L1Unstructured, amount=5)
@@ -364,7 +356,6 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
 def remove(module: Module, name: str) -> Module:
     """Make a pruned parameter an ordinary one, which stays pruned. ValueError if it is not pruned.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.prune.random_unstructured(gw.nn.Linear(2, 1), "weight", 1)
     >>> sorted(name for name, _ in gw.nn.utils.prune.remove(layer, "weight").named_parameters())
     ['bias', 'weight']
@@ -377,7 +368,6 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether a parameter of a module, or of one in it, is pruned.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.Linear(2, 1)
     >>> gw.nn.utils.prune.is_pruned(layer), gw.nn.utils.prune.is_pruned(gw.nn.utils.prune.identity(layer, "bias"))
     (False, True)

@@ -50,7 +50,6 @@ class PackedSequence(_Packed):
             given sorted.
         unsorted_indices: int64 (N,): the way back.
 
-    >>> import gradwright as gw
     >>> pack_sequence([gw.tensor([1.0, 2.0]), gw.tensor([5.0])])
     PackedSequence(data=tensor([1., 5., 2.]), batch_sizes=tensor([2, 1]), sorted_indices=None, unsorted_indices=None)
     """
@@ -102,7 +101,6 @@ class PackedSequence(_Packed):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes this one; None of None.
 
-    >>> import gradwright as gw
     >>> gw.nn.utils.rnn.invert_permutation(gw.tensor([1, 2, 0]))
     tensor([2, 0, 1])
     """
@@ -122,7 +120,6 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_f
     Differentiable in ``input``. Raises RuntimeError unless there are N lengths, none less than 1 or more than T, sorted
     where they must be.
 
-    >>> import gradwright as gw
     >>> packed = gw.nn.utils.rnn.pack_padded_sequence(gw.tensor([[1, 2], [3, 0]]), [2, 1])
     >>> packed.data, packed.batch_sizes
     (tensor([1, 2, 3]), tensor([2, 1]))
@@ -169,7 +166,6 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 
     Differentiable in ``sequence.data``.
 
-    >>> import gradwright as gw
     >>> packed = gw.nn.utils.rnn.pack_sequence([gw.tensor([1, 3]), gw.tensor([2])])
     >>> gw.nn.utils.rnn.pad_packed_sequence(packed)
     (tensor([[1, 2],
@@ -202,7 +198,6 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
 
     Differentiable. Raises RuntimeError if there are no sequences or they do not fit together.
 
-    >>> import gradwright as gw
     >>> gw.nn.utils.rnn.pad_sequence([gw.tensor([1, 2]), gw.tensor([3])], batch_first=True)
     tensor([[1, 2],
             [3, 0]])
@@ -231,7 +226,6 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Undo `pad_sequence`: the first ``lengths[k]`` elements of each sequence in (T, N, *), as a list.
 
-    >>> import gradwright as gw
     >>> gw.nn.utils.rnn.unpad_sequence(gw.tensor([[1, 2], [3, 0]]), gw.tensor([2, 1]), batch_first=True)
     [tensor([1, 2]), tensor([3])]
     """
@@ -246,7 +240,6 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
     Raises RuntimeError as `pack_padded_sequence` does.
 
-    >>> import gradwright as gw
     >>> gw.nn.utils.rnn.pack_sequence([gw.tensor([1, 3]), gw.tensor([2])]).data
     tensor([1, 2, 3])
     """
@@ -256,7 +249,6 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Undo `pack_sequence`: the tensors, in their first order, as a list.
 
-    >>> import gradwright as gw
     >>> packed = gw.nn.utils.rnn.pack_sequence([gw.tensor([1, 3]), gw.tensor([2])])
     >>> gw.nn.utils.rnn.unpack_sequence(packed)
     [tensor([1, 3]), tensor([2])]

@@ -15,7 +15,6 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
 
     Raises RuntimeError if it is no class of modules, or takes no ``device``.
 
-    >>> import gradwright as gw
     >>> gw.nn.utils.skip_init(gw.nn.Linear, 2, 3).weight.shape
     torch.Size([3, 2])
     """

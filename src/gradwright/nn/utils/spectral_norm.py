@@ -78,7 +78,6 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     `nn.utils.parametrizations.spectral_norm` divides it whenever it is asked for; use that in new programs. ``dim``:
     which dim counts as the rows; 0 if None, and 1 of a transposed convolution.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.spectral_norm(gw.nn.Linear(2, 2))
     >>> sorted(name for name, _ in layer.named_parameters())
     ['bias', 'weight_orig']
@@ -92,7 +91,6 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Undo `spectral_norm`: the weight is a parameter again, as it is divided now. ValueError if there is none.
 
-    >>> import gradwright as gw
     >>> layer = gw.nn.utils.remove_spectral_norm(gw.nn.utils.spectral_norm(gw.nn.Linear(2, 2)))
     >>> sorted(name for name, _ in layer.named_parameters())
     ['bias', 'weight']

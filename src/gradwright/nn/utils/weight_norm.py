@@ -59,7 +59,6 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     `nn.utils.parametrizations.weight_norm` computes it whenever it is asked for; use that in new programs. ``dim``:
     each slice along this dim has a length of its own; with None there is one.
 
-    >>> import gradwright as gw
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     layer = gw.nn.utils.weight_norm(gw.nn.Linear(2, 3))
@@ -73,7 +72,6 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Undo `weight_norm`: the weight is one parameter again. ValueError if there is none.
 
-    >>> import gradwright as gw
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     layer = gw.nn.utils.remove_weight_norm(gw.nn.utils.weight_norm(gw.nn.Linear(2, 2)))

@@ -30,7 +30,6 @@ class LRScheduler:
 
     Raises TypeError if ``optimizer`` is none, KeyError where "initial_lr" is missing.
 
-    >>> import gradwright as gw
     >>> class Halved(gw.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [base / 2 if self.last_epoch else base for base in self.base_lrs]
@@ -223,7 +222,6 @@ class ReduceLROnPlateau(LRScheduler):
 
     Raises ValueError for arguments outside these bounds, RuntimeError in `step` if groups were added to a list's.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.ones(1)], lr=1.0)
     >>> scheduler = gw.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
     >>> for loss in (3.0, 3.0, 3.0):
@@ -342,7 +340,6 @@ class ChainedScheduler(_Composed):
 
     Raises ValueError if there are none, or not all of one optimiser (by default the first one's).
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> one = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> both = gw.optim.lr_scheduler.ChainedScheduler([one, gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
@@ -385,7 +382,6 @@ class SequentialLR(_Composed):
 
     Raises ValueError if there are none, not all of this optimiser, or not one more than milestones.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> warm = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> down = gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)

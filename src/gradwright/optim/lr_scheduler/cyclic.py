@@ -62,7 +62,6 @@ class CyclicLR(_Momentum):
 
     Raises ValueError for another ``mode``, lists of another length, or an optimiser without momentum to cycle.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> schedule = gw.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.0, max_lr=1.0, step_size_up=2)
     >>> for _ in range(5):
@@ -151,7 +150,6 @@ class OneCycleLR(_Momentum):
 
     Raises ValueError for arguments outside these bounds, and in `step` after the last.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> schedule = gw.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4)
     >>> for _ in range(3):

@@ -36,7 +36,6 @@ class _Multiplying(LRScheduler):
 class StepLR(_Multiplying):
     """Multiply the learning rate by ``gamma`` every ``step_size`` epochs.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.ones(1)], lr=1.0)
     >>> scheduler = gw.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
     >>> for _ in range(4):
@@ -60,7 +59,6 @@ class StepLR(_Multiplying):
 class MultiStepLR(_Multiplying):
     """Multiply the learning rate by ``gamma`` at each of the epochs ``milestones``.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 2], gamma=0.5)
     >>> for _ in range(4):
@@ -90,7 +88,6 @@ class ConstantLR(_Multiplying):
 
     Raises ValueError unless ``factor`` is in [0, 1].
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=1)
     >>> for _ in range(2):
@@ -124,7 +121,6 @@ class LinearLR(_Multiplying):
 
     Raises ValueError unless ``start_factor`` is in (0, 1] and ``end_factor`` in [0, 1].
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> for _ in range(3):
@@ -162,7 +158,6 @@ class LinearLR(_Multiplying):
 class ExponentialLR(_Multiplying):
     """Multiply the learning rate by ``gamma`` in every epoch.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> for _ in range(3):
@@ -188,7 +183,6 @@ class ExponentialLR(_Multiplying):
 class PolynomialLR(_Multiplying):
     """Multiply the learning rate by (1 - epoch / total_iters)**power, until that is 0.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
     >>> for _ in range(3):
@@ -242,7 +236,6 @@ class LambdaLR(_ByFunction):
 
     Raises ValueError for a list of another length, TypeError for what cannot be called.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
     >>> for _ in range(2):
@@ -267,7 +260,6 @@ class MultiplicativeLR(_ByFunction):
 
     Raises ValueError for a list of another length, TypeError for what cannot be called.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
     >>> for _ in range(3):
@@ -297,7 +289,6 @@ class CosineAnnealingLR(LRScheduler):
 
     Source: Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, 2016.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> for _ in range(3):
@@ -347,7 +338,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     Raises ValueError unless ``T_0`` is a positive integer, ``T_mult`` an integer of at least 1, ``eta_min`` a number.
 
-    >>> import gradwright as gw
     >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = gw.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
     >>> for _ in range(3):

@@ -200,7 +200,6 @@ def load_inline(
     Returns and raises what `load` does. An error of the compiler names the line of your own file.
 
     Example:
-        >>> import gradwright as gw
         >>> from gradwright.utils.cpp_extension import load_inline
         >>> code = '''
         ... gw::Tensor running_sum(gw::Array<double, 1> x) {

@@ -127,7 +127,6 @@ class DataLoader(Generic[T_co]):
 
     Raises ValueError for options that exclude each other, with PyTorch's words.
 
-    >>> import gradwright as gw
     >>> from gradwright.utils.data import TensorDataset
     >>> data = TensorDataset(gw.arange(5.0), gw.tensor([0, 1, 0, 1, 0]))
     >>> for x, y in DataLoader(data, batch_size=2):

@@ -43,7 +43,6 @@ def default_collate(batch: Any) -> Any:
 
     Raises TypeError for anything else, RuntimeError for tensors of unequal size and sequences of unequal length.
 
-    >>> import gradwright as gw
     >>> default_collate([({"x": 1.5}, "a"), ({"x": 2.5}, "b")])
     [{'x': tensor([1.5000, 2.5000], dtype=torch.float64)}, ('a', 'b')]
     """
@@ -166,7 +165,6 @@ class Dataset(Generic[T_co]):
 
     ``a + b`` is the `ConcatDataset` of both.
 
-    >>> import gradwright as gw
     >>> class Squares(gw.utils.data.Dataset):
     ...     def __len__(self):
     ...         return 3
@@ -189,7 +187,6 @@ class IterableDataset(Dataset[T_co]):
     With several workers each iterates over it anew; `get_worker_info` tells one which part to yield, lest every sample
     come once from each. ``a + b`` is the `ChainDataset` of both.
 
-    >>> import gradwright as gw
     >>> class Squares(gw.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return (k**2 for k in range(3))
@@ -243,7 +240,6 @@ class TensorDataset(Dataset["tuple[Tensor, ...]"]):
 
     Raises TypeError for what is no tensor, AssertionError if their first dims differ.
 
-    >>> import gradwright as gw
     >>> data = TensorDataset(gw.arange(4.0), gw.tensor([0, 1, 0, 1]))
     >>> len(data), data[1]
     (4, (tensor(1.), tensor(1)))
@@ -341,7 +337,6 @@ class ConcatDataset(Dataset[T_co]):
 class ChainDataset(IterableDataset[Any]):
     """Iterable datasets one after the other. Raises AssertionError, when used, if one is none.
 
-    >>> import gradwright as gw
     >>> class Numbers(gw.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([1, 2])
@@ -368,7 +363,6 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[T_co]):
     """The samples of a dataset that have these indices, in their order.
 
-    >>> import gradwright as gw
     >>> data = gw.utils.data.Subset([10, 20, 30], [2, 0])
     >>> len(data), data[0]
     (2, 30)
@@ -403,7 +397,6 @@ def random_split(dataset: Indexed[T_co], lengths: Sequence[float], generator: Ge
 
     Raises ValueError for lengths of another sum or below 0; warns of empty parts.
 
-    >>> import gradwright as gw
     >>> parts = random_split(range(10), [0.7, 0.2, 0.1], generator=gw.Generator().manual_seed(42))
     >>> [len(p) for p in parts], sorted(i for p in parts for i in p)
     ([7, 2, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])

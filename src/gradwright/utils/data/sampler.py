@@ -19,7 +19,6 @@ _CHUNK = 1024
 class Sampler(Generic[T_co]):
     """Indices in a row: a subclass defines ``__iter__()`` and, if it can, ``__len__()``.
 
-    >>> import gradwright as gw
     >>> class Backwards(gw.utils.data.Sampler):
     ...     def __iter__(self):
     ...         return iter([2, 1, 0])
@@ -34,7 +33,6 @@ class Sampler(Generic[T_co]):
 class SequentialSampler(Sampler[int]):
     """0, 1, 2 and so on, through the dataset.
 
-    >>> import gradwright as gw
     >>> list(gw.utils.data.SequentialSampler("abc"))
     [0, 1, 2]
     """
@@ -66,7 +64,6 @@ class RandomSampler(Sampler[int]):
 
     Raises TypeError and ValueError for arguments of the wrong kind, and for an empty dataset.
 
-    >>> import gradwright as gw
     >>> sorted(gw.utils.data.RandomSampler("abc"))
     [0, 1, 2]
     """
@@ -111,7 +108,6 @@ def draw_seed(generator: Generator | None) -> int:
 class SubsetRandomSampler(Sampler[int]):
     """The given indices in random order.
 
-    >>> import gradwright as gw
     >>> sorted(gw.utils.data.SubsetRandomSampler([2, 5]))
     [2, 5]
     """

@@ -61,7 +61,6 @@ def get_worker_info() -> WorkerInfo | None:
     An `IterableDataset` shares out its samples by it: ``itertools.islice(everything, info.id, None,
     info.num_workers)``.
 
-    >>> import gradwright as gw
     >>> gw.utils.data.get_worker_info() is None
     True
     """

@@ -48,7 +48,6 @@ def audit(*, budget: float = BUDGET, every: int = 0, only: Sequence[str] = (), s
     So no number that the program computes is another, and no random number. ``report`` of what it returns is the
     report.
 
-    >>> import gradwright as gw
     >>> class Double(gw.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -25,7 +25,6 @@ def samples(*calls: Any) -> Callable[[Any], Any]:
 
     A static method ``samples`` on the class that returns a list of tuples is the same.
 
-    >>> import gradwright as gw
     >>> @samples((gw.tensor([0.3, -1.2]), 3.0))
     ... class Scale(gw.autograd.Function):
     ...     @staticmethod

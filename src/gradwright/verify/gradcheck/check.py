@@ -87,7 +87,6 @@ def gradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: 
         RuntimeError: an input overlaps itself, so that its entries cannot be moved one at a time.
         AssertionError: the options contradict each other, or outputs change shape or dtype as inputs are moved.
 
-    >>> import gradwright as gw
     >>> gradcheck(lambda x: x.sin() * x, gw.tensor([1.0, 2.0], dtype=gw.float64, requires_grad=True))
     True
     """
@@ -123,7 +122,6 @@ def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any],
 
     The others, what is returned and what is raised: see `gradcheck`.
 
-    >>> import gradwright as gw
     >>> gradgradcheck(lambda x: x.sin() * x, gw.tensor([1.0, 2.0], dtype=gw.float64, requires_grad=True))
     True
     """

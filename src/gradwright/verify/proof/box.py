@@ -84,7 +84,6 @@ def prove_on(f: Callable[..., Any], *inputs: Any, goal: float = 1e-12, boxes: in
         name: what the proof calls it.
         static: further arguments of ``f``; if one is called as those here, ``functools.partial(f, order=2)``.
 
-    >>> import gradwright as gw
     >>> print(prove_on(gw.tanh, (-2.0, 2.0)))
     tanh: proved on [-2, 2]: error below ..., with ... boxes
 

@@ -44,7 +44,6 @@ def prove(f: Callable[..., Any], *inputs: Any, bits: int = BITS, name: str | Non
         name: what the proof calls it.
         static: further arguments of ``f``; if one is called as those here, ``functools.partial(f, bits=8)``.
 
-    >>> import gradwright as gw
     >>> print(prove(gw.tanh, gw.tensor([0.5, -2.0], dtype=gw.float64)))
     tanh: proved at these inputs: error below ...
 

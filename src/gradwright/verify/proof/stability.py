@@ -115,7 +115,6 @@ def stability(f: Callable[..., Any], *inputs: Any, name: str | None = None, poin
         points: so many equally spaced ones; as many again stand ever closer to 0 and to the ends.
         static: further arguments; if one is called as those here, ``functools.partial(f, points=2)``.
 
-    >>> import gradwright as gw
     >>> print(stability(lambda x: gw.exp(x) - 1, (-1.0, 1.0), name="f"))
     f: the value in float32 loses 7 digits near ...: use expm1(x) for exp(x) - 1
 

@@ -89,7 +89,6 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
 
     Raises AssertionError naming the operation, the sample, the order and the input.
 
-    >>> import gradwright as gw
     >>> from gradwright.op import A, Sample
     >>> @gw.op(samples=[Sample(A(3))])
     ... def cube(xp, x):

@@ -48,7 +48,6 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
         LinAlgError: A is not positive definite.
         RuntimeError: A is not square, or of another dtype.
 
-    >>> import gradwright as gw
     >>> gw.linalg.cholesky(gw.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -64,7 +63,6 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
     Raises LinAlgError for such a matrix only if ``check_errors``; RuntimeError as `cholesky` does.
 
-    >>> import gradwright as gw
     >>> gw.linalg.cholesky_ex(gw.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=torch.int32)
     """
@@ -90,7 +88,6 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
     Raises RuntimeError for such a zero only if ``check_errors``; and for ``pivot=False``, which CPUs have not.
 
-    >>> import gradwright as gw
     >>> gw.linalg.lu_factor_ex(gw.tensor([[1.0, 2.0], [2.0, 4.0]])).info
     tensor(2, dtype=torch.int32)
     """
@@ -114,7 +111,6 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
 
     Raises RuntimeError if U has a zero on its diagonal, and for ``pivot=False``, which CPUs have not.
 
-    >>> import gradwright as gw
     >>> LU, pivots = gw.linalg.lu_factor(gw.tensor([[1.0, 2.0], [4.0, 2.0]]))
     >>> LU
     tensor([[4.0000, 2.0000],
@@ -133,7 +129,6 @@ def lu(A: Tensor, *, pivot: bool = True) -> PLU:
 
     Raises RuntimeError for ``pivot=False``, which CPUs have not.
 
-    >>> import gradwright as gw
     >>> P, L, U = gw.linalg.lu(gw.tensor([[1.0, 2.0], [4.0, 2.0]]))
     >>> L
     tensor([[1.0000, 0.0000],
@@ -174,7 +169,6 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
 
     Raises RuntimeError for another mode, another dtype, fewer than 2 dims.
 
-    >>> import gradwright as gw
     >>> Q, R = gw.linalg.qr(gw.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> (Q @ R).round(decimals=4)
     tensor([[3., 1.],
@@ -216,7 +210,6 @@ def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
 
     Raises RuntimeError for another UPLO, a matrix that is not square, another dtype.
 
-    >>> import gradwright as gw
     >>> gw.linalg.eigh(gw.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([1., 2.])
     """
@@ -230,7 +223,6 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     Shapes: A is (..., n, n), the result (..., n) and real. Derivatives, those at equal eigenvalues too, and errors:
     `eigh`.
 
-    >>> import gradwright as gw
     >>> A = gw.tensor([[2.0, 1.0], [1.0, 2.0]], requires_grad=True)
     >>> largest = gw.linalg.eigvalsh(A)[1]
     >>> largest.item()
@@ -261,7 +253,6 @@ def eig(A: Tensor) -> Eigen:
         LinAlgError: in a backward pass, equal eigenvalues share a vector (A is defective), or the loss needs the
             vectors of equal ones.
 
-    >>> import gradwright as gw
     >>> gw.linalg.eig(gw.tensor([[0.0, -1.0], [1.0, 0.0]])).eigenvalues
     tensor([0.+1.j, 0.-1.j])
     """
@@ -273,7 +264,6 @@ def eigvals(A: Tensor) -> Tensor:
 
     Shapes: A is (..., n, n), the result (..., n). Raises RuntimeError for infinities and NaN (PyTorch gives NaN).
 
-    >>> import gradwright as gw
     >>> gw.linalg.eigvals(gw.tensor([[0.0, -1.0], [1.0, 0.0]]))
     tensor([0.+1.j, 0.-1.j])
     """
@@ -301,7 +291,6 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
     Raises RuntimeError for a ``driver`` (CUDA's), another dtype, fewer than 2 dims.
 
-    >>> import gradwright as gw
     >>> U, S, Vh = gw.linalg.svd(gw.tensor([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]), full_matrices=False)
     >>> S
     tensor([2., 1.])
@@ -317,7 +306,6 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
     Shapes: A is (..., m, n), the result (..., min(m, n)) and real. Raises RuntimeError as `svd` does.
 
-    >>> import gradwright as gw
     >>> gw.linalg.svdvals(gw.tensor([[0.0, 2.0], [1.0, 0.0]]))
     tensor([2., 1.])
     """

@@ -49,7 +49,6 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
 
     Raises RuntimeError if m < n, k > n, the dims or dtypes do not fit.
 
-    >>> import gradwright as gw
     >>> a, tau = gw.geqrf(gw.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> gw.linalg.householder_product(a, tau)
     tensor([[-0.6000, -0.8000],

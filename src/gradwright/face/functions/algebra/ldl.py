@@ -27,7 +27,6 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
     Shapes: A is (..., n, n), LD the same, ``pivots`` (..., n) and ``info`` (...) of int32. Raises RuntimeError for such
     a zero only if ``check_errors``.
 
-    >>> import gradwright as gw
     >>> gw.linalg.ldl_factor_ex(gw.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
@@ -49,7 +48,6 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactor:
 
     Raises RuntimeError if D has a zero on its diagonal, A is not square or of another dtype.
 
-    >>> import gradwright as gw
     >>> LD, pivots = gw.linalg.ldl_factor(gw.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> LD
     tensor([[4.0000, 0.0000],
@@ -66,7 +64,6 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     Raises RuntimeError for pivots that are none of its (LAPACK would read and write outside the matrices), and for
     dtypes or sizes that do not fit.
 
-    >>> import gradwright as gw
     >>> LD, pivots = gw.linalg.ldl_factor(gw.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> gw.linalg.ldl_solve(LD, pivots, gw.tensor([[8.0], [8.0]]))
     tensor([[1.],

@@ -167,7 +167,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Raises RuntimeError for sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> gw.nn.functional.linear(gw.tensor([1.0, 2.0]), gw.tensor([[1.0, 0.0], [1.0, 1.0]]), gw.tensor([0.0, 10.0]))
     tensor([ 1., 13.])
     """

@@ -42,7 +42,6 @@ def matrix_function(A: Tensor, f: Callable[[Any], Any]) -> Tensor:
             function as said above.
         LinAlgError: ``f`` is not finite at an eigenvalue, as log at 0.
 
-    >>> import gradwright as gw
     >>> x = gw.eye(2, requires_grad=True)
     >>> gw.linalg.matrix_function(x, lambda v: v * v).sum().backward()
     >>> x.grad
@@ -60,7 +59,6 @@ def matrix_sqrt(A: Tensor) -> Tensor:
 
     Raises LinAlgError if A is indefinite; RuntimeError if it is not Hermitian.
 
-    >>> import gradwright as gw
     >>> gw.linalg.matrix_sqrt(gw.tensor([[4.0, 0.0], [0.0, 9.0]]))
     tensor([[2., 0.],
             [0., 3.]])
@@ -74,7 +72,6 @@ def matrix_log(A: Tensor) -> Tensor:
     Shapes: A is (..., n, n), Hermitian, and so is the result. Raises LinAlgError if an eigenvalue is 0 or negative;
     RuntimeError if A is not Hermitian.
 
-    >>> import gradwright as gw
     >>> gw.linalg.matrix_log(gw.eye(2))
     tensor([[0., 0.],
             [0., 0.]])

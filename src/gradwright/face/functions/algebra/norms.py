@@ -52,7 +52,6 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
             or inf of no entries.
         TypeError: ``ord`` is no number.
 
-    >>> import gradwright as gw
     >>> gw.linalg.vector_norm(gw.tensor([3.0, -4.0])), gw.linalg.vector_norm(gw.tensor([3.0, -4.0]), float("inf"))
     (tensor(5.), tensor(4.))
     """
@@ -101,7 +100,6 @@ def matrix_norm(A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -
 
     Raises RuntimeError for another ``ord``, equal dims, fewer than 2, integers, a narrower dtype.
 
-    >>> import gradwright as gw
     >>> A = gw.tensor([[1.0, -2.0], [3.0, 4.0]])
     >>> gw.linalg.matrix_norm(A, 1), gw.linalg.matrix_norm(A, float("inf"))
     (tensor(6.), tensor(7.))
@@ -132,7 +130,6 @@ def norm(A: Tensor, ord: float | str | None = None, dim: Dims = None, keepdim: b
     Shapes: A of any, the result without ``dim``, or with size 1 there if ``keepdim``. With an ``ord``, RuntimeError
     unless it is over 1 or 2 dims; and as those two raise it.
 
-    >>> import gradwright as gw
     >>> gw.linalg.norm(gw.tensor([[3.0, 0.0], [0.0, 4.0]])), gw.linalg.norm(gw.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
     (tensor(5.), tensor(4.))
     """
@@ -162,7 +159,6 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     Raises RuntimeError for another norm or a matrix that is not square; LinAlgError for a singular one but for 2 and -2
     (PyTorch: inf).
 
-    >>> import gradwright as gw
     >>> gw.linalg.cond(gw.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(2.)
     """
@@ -186,7 +182,6 @@ def matrix_rank(A: Tensor, tol: float | Tensor | None = None, hermitian: bool = 
     Shapes: A is (..., m, n), the result (...) of int64, without gradient. ``hermitian`` says that A is, and takes the
     sizes of eigenvalues. Raises RuntimeError for fewer than 2 dims or another dtype.
 
-    >>> import gradwright as gw
     >>> gw.linalg.matrix_rank(gw.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """

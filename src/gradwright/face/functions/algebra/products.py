@@ -35,7 +35,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
     Raises RuntimeError if the dtypes differ or the sizes do not broadcast.
 
-    >>> import gradwright as gw
     >>> gw.linalg.vecdot(gw.tensor([[1.0, 2.0], [3.0, 4.0]]), gw.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
@@ -135,7 +134,6 @@ def vector_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
     Shapes: both have size 3 in ``dim``; the other dims broadcast. Raises RuntimeError for another size there.
 
-    >>> import gradwright as gw
     >>> gw.linalg.cross(gw.tensor([1.0, 0.0, 0.0]), gw.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
@@ -163,7 +161,6 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
     Raises RuntimeError for fewer than two tensors, and for dims, sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> gw.linalg.multi_dot([gw.ones(2, 3), gw.ones(3, 4), gw.ones(4)])
     tensor([12., 12.])
     """
@@ -208,7 +205,6 @@ def powers(x: Tensor, N: int | None = None) -> Tensor:
     Shapes: x is (..., n), the result (..., n, N). Booleans become int64 (PyTorch refuses them). Raises RuntimeError if
     N is given and below 2.
 
-    >>> import gradwright as gw
     >>> gw.linalg.vander(gw.tensor([1.0, 2.0, 3.0]))
     tensor([[1., 1., 1.],
             [1., 2., 4.],

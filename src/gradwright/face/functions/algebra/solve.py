@@ -49,7 +49,6 @@ def inv(A: Tensor) -> Tensor:
 
     Raises LinAlgError if A is singular; RuntimeError if it is not square, or of another dtype.
 
-    >>> import gradwright as gw
     >>> gw.linalg.inv(gw.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -63,7 +62,6 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseInfo:
     Shapes: A is (..., n, n), ``inverse`` the same, ``info`` (...) of int32. Raises LinAlgError only if
     ``check_errors``.
 
-    >>> import gradwright as gw
     >>> gw.linalg.inv_ex(gw.tensor([[1.0, 2.0], [2.0, 4.0]])).info
     tensor(2, dtype=torch.int32)
     """
@@ -119,7 +117,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
     Raises LinAlgError if A is singular; RuntimeError for sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> gw.linalg.solve(gw.tensor([[2.0, 0.0], [0.0, 4.0]]), gw.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
@@ -131,7 +128,6 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
     Shapes: as `solve`, ``info`` (...) of int32. Raises LinAlgError for a singular A only if ``check_errors``.
 
-    >>> import gradwright as gw
     >>> gw.linalg.solve_ex(gw.tensor([[1.0, 2.0], [2.0, 4.0]]), gw.ones(2)).info
     tensor(2, dtype=torch.int32)
     """
@@ -149,7 +145,6 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
     Raises RuntimeError for sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> gw.linalg.solve_triangular(gw.tensor([[2.0, 9.0], [1.0, 4.0]]), gw.tensor([[2.0], [5.0]]), upper=False)
     tensor([[1.],
             [1.]])
@@ -168,7 +163,6 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
     Raises RuntimeError for pivots of another dtype, and sizes that do not fit.
 
-    >>> import gradwright as gw
     >>> LU, pivots = gw.linalg.lu_factor(gw.tensor([[0.0, 2.0], [4.0, 0.0]]))
     >>> gw.linalg.lu_solve(LU, pivots, gw.tensor([[2.0], [4.0]]))
     tensor([[1.],
@@ -195,7 +189,6 @@ def det(A: Tensor) -> Tensor:
     Shapes: A is (..., n, n), the result (...). Raises RuntimeError if A is not square, or no floating-point or complex
     tensor.
 
-    >>> import gradwright as gw
     >>> A = gw.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
     >>> gw.linalg.det(A).backward()
     >>> A.grad
@@ -211,7 +204,6 @@ def slogdet(A: Tensor) -> SignLogDet:
     Shapes: A is (..., n, n), both results (...). Neither overflows where the determinant does. d logabsdet = Re tr(A^-1
     dA), LinAlgError in a backward pass for a singular A (PyTorch gives infinities). Raises RuntimeError as `det` does.
 
-    >>> import gradwright as gw
     >>> gw.linalg.slogdet(gw.tensor([[0.0, 1.0], [1.0, 0.0]]))
     torch.return_types.linalg_slogdet(
     sign=tensor(-1.),
@@ -234,7 +226,6 @@ def matrix_exp(A: Tensor) -> Tensor:
 
     Raises RuntimeError if A is not square, or no floating-point or complex tensor.
 
-    >>> import gradwright as gw
     >>> gw.linalg.matrix_exp(gw.tensor([[0.0, 1.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [0., 1.]])
@@ -252,7 +243,6 @@ def matrix_power(A: Tensor, n: float) -> Tensor:
     Raises LinAlgError for n < 0 of a singular A, and if v**n is not finite at an eigenvalue v; RuntimeError if A is not
     square, or n a float and A not Hermitian.
 
-    >>> import gradwright as gw
     >>> gw.linalg.matrix_power(gw.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
     tensor([[1., 3.],
             [0., 1.]])
@@ -302,7 +292,6 @@ def pinv(A: Tensor, rcond: float | Tensor | None = None, hermitian: bool = False
     The derivative holds the rank (Golub and Pereyra, 1973), and needs no distinct singular values. Raises RuntimeError
     for fewer than 2 dims, another dtype, a Hermitian A that is not square.
 
-    >>> import gradwright as gw
     >>> gw.linalg.pinv(gw.tensor([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000, 0.0000],
             [0.0000, 0.0000, 0.2500]])
@@ -325,7 +314,6 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     Raises RuntimeError for another driver, and for sizes or dtypes that do not fit.
 
-    >>> import gradwright as gw
     >>> A = gw.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> gw.linalg.lstsq(A, gw.tensor([1.0, 3.0, 5.0])).solution.round(decimals=4)
     tensor([1., 2.])
@@ -363,7 +351,6 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
     Raises RuntimeError if the entries differ in number or ``ind`` is not positive; LinAlgError for a singular map.
 
-    >>> import gradwright as gw
     >>> gw.linalg.tensorinv(gw.eye(4).reshape(4, 2, 2), ind=1).shape
     torch.Size([2, 2, 4])
     """
@@ -385,7 +372,6 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
 
     Raises RuntimeError if they differ in number; LinAlgError for a singular map.
 
-    >>> import gradwright as gw
     >>> gw.linalg.tensorsolve(2 * gw.eye(4).reshape(4, 2, 2), gw.arange(4.0))
     tensor([[0.0000, 0.5000],
             [1.0000, 1.5000]])
