@@ -131,8 +131,8 @@ def made() -> dict[Path, str]:
     """The text of every file that is made here."""
     return {
         PACKAGE / "base" / "lazy_names.py": _lazy_module(),
-        PACKAGE / "face" / "typing" / "in_place.py": _in_place_types(),
-        PACKAGE / "face" / "typing" / "standard.py": _standard_types(),
+        PACKAGE / "face" / "typing" / "in_place.pyi": _in_place_types(),
+        PACKAGE / "face" / "typing" / "standard.pyi": _standard_types(),
         **dict(_stubs()),
     }
 
