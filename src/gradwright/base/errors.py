@@ -7,6 +7,7 @@
       LinAlgError         a matrix that has no such inverse or factors
       StrictError         what would be a GradientWarning, under strict
       FileError           a file that cannot be loaded
+        UnsafeGlobalError because it names a class or function that it is not to call (an UnpicklingError, too)
       LayoutError         a picture that cannot be laid out
       NotProvedError      a formula that balls cannot run, or where they leave open what it does
       OutOfMemoryError    never: what programs written for PyTorch name in ``except``
@@ -20,6 +21,7 @@ Everything else is raised with Python's and PyTorch's own types (RuntimeError, T
 
 from __future__ import annotations
 
+from pickle import UnpicklingError  # noqa: TID251 - the class alone, which PyTorch's programs catch
 from typing import Any
 
 
@@ -93,6 +95,10 @@ class OutOfMemoryError(RuntimeError):
 
 class FileError(RuntimeError):
     """Raised by `gradwright.load` for a file that is damaged, cut short, or of another kind."""
+
+
+class UnsafeGlobalError(FileError, UnpicklingError):
+    """Raised by `gradwright.load` for a PyTorch file that names a class or function which it is not to call."""
 
 
 class LayoutError(RuntimeError):

@@ -129,15 +129,14 @@ MORE = {
         )},
         "sparse_csr_tensor": "gradwright.face.sparse.rows:sparse_csr_tensor",
         "_disable_dynamo": "gradwright.pytorch.compiler:disable",
+        "save": "gradwright.pytorch.saving:save",
         "DisableTorchFunction": "gradwright.face.methods.subclasses:DisableTorchFunction",
     },
     "torch.sparse": {"check_sparse_tensor_invariants": "gradwright.face.sparse.rows:check_sparse_tensor_invariants"},
     "torch.fft": {"Tensor": "gradwright.face.tensor:Tensor"},
     "torch.func": {"rearrange": "gradwright.pytorch.rearrange:rearrange"},
     "torch._C": {"_AutoDispatchBelowAutograd": "gradwright.pytorch.schemas:AutoDispatchBelowAutograd"},
-    "torch.serialization": {name: f"gradwright.pytorch.safe_globals:{name}" for name in (
-        "add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals",
-    )},
+    "torch.serialization": {"save": "gradwright.pytorch.saving:save"},
     "torch.library": {name: f"gradwright.pytorch.schemas:{name}" for name in ("Library", "define", "impl")},
     "torch.nn": {"factory_kwargs": "gradwright.nn.modules.utils:factory_kwargs"},
     "torch.nn.functional": {

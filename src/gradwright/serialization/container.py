@@ -109,7 +109,7 @@ def read(file: Any, mapped: bool = False) -> Content:
     length = int.from_bytes(file.read(8), "little")
     table, metadata = _header(file, length, size - start)
     structure = _structure(table, metadata)
-    take = _mapping(file) if mapped else _reading(file)
+    take = mapping(file) if mapped else reading(file)
     arrays, data_sum = {}, 0
     for name, dtype, shape, begin, end in _layout(table, size - start - 8 - length):
         octets = take(start + 8 + length + begin, end - begin)
@@ -140,12 +140,8 @@ def _header(file: Any, length: int, size: int) -> tuple[dict[str, Any], dict[str
 
 def _foreign(first: bytes) -> str:
     """What a file that begins so, and not with the length of a header, may be."""
-    mend = ": in a program that trusts it, load it there and save it with safetensors.torch.save_file(state_dict, path)"
-    if first[:4] == b"PK\x03\x04":
-        return f"it is a zip archive, as torch.save writes, with pickle in it, which runs code when loaded{mend}"
-    if first[0] == 0x80 and first[1] <= 5:
-        return f"it is a pickle, which runs code when loaded{mend}"
-    return "it is cut short, or no safetensors file: its first 8 bytes should be the length of a header within it"
+    return ("it is cut short, or no safetensors file (nor of torch.save since 0.4; a tar of before is read by PyTorch "
+            "alone): its first 8 bytes should be the length of a header within it")  # fmt: skip
 
 
 def _structure(table: dict[str, Any], metadata: dict[str, str]) -> str | None:
@@ -187,7 +183,8 @@ def _counts(numbers: Any) -> bool:
     return isinstance(numbers, list) and all(type(n) is int and n >= 0 for n in numbers)
 
 
-def _reading(file: Any) -> Callable[[int, int], Any]:
+def reading(file: Any) -> Callable[[int, int], Any]:
+    """What takes so many bytes from a place in a file: into memory."""
     def take(begin: int, size: int) -> Any:
         octets = np.empty(size, np.uint8)
         file.seek(begin)
@@ -198,6 +195,7 @@ def _reading(file: Any) -> Callable[[int, int], Any]:
     return take
 
 
-def _mapping(file: Any) -> Callable[[int, int], Any]:
+def mapping(file: Any) -> Callable[[int, int], Any]:
+    """What takes so many bytes from a place in a file: when they are used, and for changes in memory alone."""
     memory = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
     return lambda begin, size: memory[begin : begin + size]

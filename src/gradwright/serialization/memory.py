@@ -52,30 +52,59 @@ class Store:
         are stored once. Of several that overlap, the one that holds them all is stored, or else the memory from the
         first byte to the last; the others are places in it.
         """
+        stored: dict[str, Any] = {}
+        records: list[dict[str, Any]] = [self._record(v) for v, _ in self.found]
+        for group in self._groups():
+            arrays = [self._arrays[members[0]] for members in group]
+            whole = _whole(arrays)
+            name = self.found[group[0 if whole is None else whole][0]][1]
+            if whole is None:
+                low, high = _reach(arrays)
+                name = self._unused(f"{name}.memory")
+                stored[name] = _memory(low, high)
+            else:
+                low = arrays[whole].__array_interface__["data"][0]
+                stored[name] = _storable(arrays[whole])
+            for position, members in enumerate(group):
+                place = {} if position == whole else _place(arrays[position], low)
+                for i in members:
+                    records[i] |= {"in": name, **place}
+        return stored, records
+
+    def as_they_lie(self) -> tuple[list[Any], list[dict[str, Any]]]:
+        """The memory to store, as arrays of bytes, and a record for each tensor, which says where in which it lies.
+
+        Here every tensor keeps its strides, where these are whole numbers of entries and none goes backwards.
+        """
+        stored: list[Any] = []
+        records: list[dict[str, Any]] = [self._record(v) for v, _ in self.found]
+        for group in sorted(self._groups()):
+            arrays = [self._arrays[members[0]] for members in group]
+            low, high = _reach(arrays) if arrays[0].size else (0, 0)
+            places = [_place(a, low) for a in arrays]
+            if all(n >= 0 and n % a.itemsize == 0 for a, p in zip(arrays, places, strict=True)
+                   for n in (p["offset"], *p["strides"])):  # fmt: skip
+                parts = [(_memory(low, high), list(zip(group, places, strict=True)))]
+            else:
+                own = [np.array(a, order="C") for a in arrays]
+                parts = [(a.reshape(-1).view(np.uint8), [(members, _place(a, a.__array_interface__["data"][0]))])
+                         for a, members in zip(own, group, strict=True)]  # fmt: skip
+            for memory, placed in parts:
+                for members, place in placed:
+                    for i in members:
+                        records[i] |= {"in": len(stored), **place}
+                stored.append(memory)
+        return stored, records
+
+    def _groups(self) -> Iterator[list[list[int]]]:
+        """What was found, by its numbers: in a group what overlaps, in a list of it what lies at the same place."""
         arrays = [np.asarray(_on_host(v) if isinstance(v, TensorBase) else v) for v, _ in self.found]
         self._arrays = arrays  # of other libraries, copies that nobody else holds
         same: dict[Any, list[int]] = {}
         for i, a in enumerate(arrays):
             key = (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype) if a.size else i
             same.setdefault(key, []).append(i)
-        stored: dict[str, Any] = {}
-        records: list[dict[str, Any]] = [self._record(v) for v, _ in self.found]
-        for group in _overlapping([arrays[members[0]] for members in same.values()], list(same.values())):
-            firsts = [members[0] for members in group]
-            whole = _whole([arrays[i] for i in firsts])
-            name = self.found[firsts[0 if whole is None else whole]][1]
-            if whole is None:
-                low, high = _reach([arrays[i] for i in firsts])
-                name = self._unused(f"{name}.memory")
-                stored[name] = _memory(low, high)
-            else:
-                low = arrays[firsts[whole]].__array_interface__["data"][0]
-                stored[name] = _storable(arrays[firsts[whole]])
-            for position, members in enumerate(group):
-                place = {} if position == whole else _place(arrays[members[0]], low)
-                for i in members:
-                    records[i] |= {"in": name, **place}
-        return stored, records
+        return _overlapping([arrays[members[0]] for members in same.values()], list(same.values()))
 
     def _record(self, value: Any) -> dict[str, Any]:
         array = value.array if isinstance(value, TensorBase) else value
@@ -158,6 +187,8 @@ def _touch(arrays: list[Any]) -> bool:
 
 def _memory(low: int, high: int) -> Any:
     """The bytes from one address to another, of arrays that live."""
+    if low == high:
+        return np.empty(0, np.uint8)
 
     class Bytes:
         __array_interface__ = {"version": 3, "typestr": "|u1", "shape": (high - low,), "data": (low, True)}
@@ -166,8 +197,8 @@ def _memory(low: int, high: int) -> Any:
 
 
 def _place(array: Any, low: int) -> dict[str, Any]:
-    return {"shape": list(array.shape), "strides": list(array.strides),
-            "offset": array.__array_interface__["data"][0] - low}  # fmt: skip
+    offset = array.__array_interface__["data"][0] - low if array.size else 0
+    return {"shape": list(array.shape), "strides": list(array.strides), "offset": offset}
 
 
 # -- loading --

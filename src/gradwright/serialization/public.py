@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from gradwright.backends.devices import device, place
 from gradwright.base.errors import FileError
 from gradwright.engine.base import wrap
+from gradwright.serialization.checkpoint import reading as checkpoint
 from gradwright.serialization.container import json_of, read, write
 from gradwright.serialization.memory import restore
 from gradwright.serialization.plain import Writer, data_of
@@ -100,18 +101,21 @@ def save(obj: object, f: str | bytes | os.PathLike[Any] | IO[bytes]) -> None:
 def load(f: str | bytes | os.PathLike[Any] | IO[bytes], map_location: DeviceLike | Callable[..., Any] | Mapping[str,
          str] = None, *,
          weights_only: bool | None = None, mmap: bool | None = None) -> Any:  # fmt: skip
-    """The data that `save` saved, or a dict of the tensors in a safetensors file of another program.
+    """The data that `save` or PyTorch saved, or a dict of the tensors in a safetensors file of another program.
+
+    A ``.pt`` file of PyTorch's is a pickle. A closed subset of it is read, tensors, containers, numbers and texts, by a
+    reader that runs nothing of the file; a name outside that subset is refused unless `add_safe_globals` has it.
 
     Args:
         f: a path, or a file open for reading bytes, with ``read``, ``readinto``, ``seek`` and ``tell``.
         map_location: the device the tensors shall be on, if not the CPU. A function or dict is accepted; it has no
             choice.
-        weights_only: accepted; loading never runs code from the file, whatever this is.
+        weights_only: False reads NumPy's arrays and numbers in PyTorch's files, too. Code is not run even then.
         mmap: leave the tensors of a file, given by its path, on the disk until they are used. They may be written to,
             which changes memory and not the file. Damage to the data is then not looked for.
 
-    Raises FileError, a RuntimeError, for a file that is damaged, cut short, or of another kind (such as the zip files
-    with pickle of ``torch.save``: save with ``safetensors.torch.save_file`` there).
+    Raises FileError, a RuntimeError, for a file that is damaged, cut short, or of another kind, UnsafeGlobalError (a
+    FileError and a ``pickle.UnpicklingError``) for one that names a class or function outside the subset.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -123,23 +127,27 @@ def load(f: str | bytes | os.PathLike[Any] | IO[bytes], map_location: DeviceLike
     to = place(map_location if isinstance(map_location, (str, device)) else None)
     if isinstance(f, (str, bytes, os.PathLike)):
         with open(f, "rb") as file:
-            return _loaded(file, os.fsdecode(f), bool(mmap), to)
+            return _loaded(file, os.fsdecode(f), bool(mmap), to, weights_only)
     if mmap:
         raise ValueError("f must be a string or path to use the mmap argument: there is nothing to map in a stream")
     if not all(hasattr(f, name) for name in ("read", "readinto", "seek", "tell")):
         raise AttributeError("expected 'f' to be string, path, or a file open for reading bytes that is seekable: with "
                              "the attributes 'read', 'readinto', 'seek' and 'tell'")  # fmt: skip
-    return _loaded(f, str(getattr(f, "name", type(f).__name__)), False, to)
+    return _loaded(f, str(getattr(f, "name", type(f).__name__)), False, to, weights_only)
 
 
-def _loaded(file: Any, name: str, mapped: bool, to: device) -> Any:
+def _loaded(file: Any, name: str, mapped: bool, to: device, weights_only: bool | None) -> Any:
     try:
+        first = file.read(8)
+        file.seek(-len(first), os.SEEK_CUR)
+        if checkpoint.is_checkpoint(first):
+            return checkpoint.load(file, mapped, to, weights_only is False)
         arrays, structure = read(file, mapped)
         if structure is None:
             return {key: wrap(to.hold(array)) for key, array in arrays.items()}
         return _data(structure, arrays, to)
     except FileError as e:
-        raise FileError(f"load(): cannot load {name!r}: {e}") from None
+        raise type(e)(f"load(): cannot load {name!r}: {e}") from None
 
 
 def _data(structure: str, arrays: dict[str, Any], to: device) -> Any:
@@ -151,3 +159,12 @@ def _data(structure: str, arrays: dict[str, Any], to: device) -> Any:
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
         raise FileError(f"its structure is not one that save() writes: {type(e).__name__}: {e}") from None
     raise FileError(f"it is of version {version!r:.20} of the format; this gradwright knows version {_VERSION}")
+
+
+def get_unsafe_globals_in_checkpoint(f: str | bytes | os.PathLike[Any] | IO[bytes]) -> list[str]:
+    """The classes and functions that a PyTorch file names and `load` refuses, as texts: what `add_safe_globals` wants.
+
+    Nothing of the file is run. Raises FileError for a file that is none of PyTorch's since 1.6.
+    """
+    with open(f, "rb") if isinstance(f, (str, bytes, os.PathLike)) else nullcontext(f) as file:
+        return checkpoint.unsafe_globals(file)

@@ -99,6 +99,8 @@ def slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int |
 def strides(array: Any) -> tuple[int, ...]:
     """How many elements apart neighbours along each dim of an array lie."""
     dense, size = row_major(array.shape), array.itemsize
+    if not array.size and not any(array.strides):  # NumPy makes empty ones so
+        return dense
     return tuple(s // size if s or n > 1 else d for s, n, d in zip(array.strides, array.shape, dense, strict=True))
 
 

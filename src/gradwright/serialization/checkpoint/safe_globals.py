@@ -1,4 +1,4 @@
-"""``torch.serialization.safe_globals`` and kin: what a pickle may name. No pickle is loaded here, whatever they say."""
+"""``torch.serialization.safe_globals`` and kin: the classes and functions that a PyTorch file may name besides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ _added: dict[_Named, None] = {}
 
 
 def add_safe_globals(safe_globals: Iterable[_Named]) -> None:
-    """Add to what `get_safe_globals` says."""
+    """Trust these: a PyTorch file that `load` reads may name them, and they are then called as it says.
+
+    Args:
+        safe_globals: classes and functions, or pairs of one and the name that files have for it.
+
+    >>> import fractions
+    >>> add_safe_globals([fractions.Fraction])
+    >>> get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    >>> clear_safe_globals()
+    """
     _added.update(dict.fromkeys(safe_globals))
 
 
@@ -30,9 +40,16 @@ def clear_safe_globals() -> None:
 @contextmanager
 def safe_globals(safe_globals: Iterable[_Named]) -> Iterator[None]:
     """A context at whose beginning these are added, and at whose end they are taken out."""
-    add_safe_globals(safe_globals)
+    names = [*safe_globals]
+    add_safe_globals(names)
     try:
         yield
     finally:
-        for name in safe_globals:
+        for name in names:
             _added.pop(name, None)
+
+
+def added() -> dict[str, Callable[..., Any]]:
+    """What has been added, by the names that files have for it."""
+    pairs = (item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}") for item in _added)
+    return {name: item for item, name in pairs}
