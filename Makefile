@@ -33,7 +33,7 @@ setup: .venv/.ready
 # Some systems ship Python without ensurepip: there, the venv is made bare and the system's pip fills it.
 .venv/.ready: EXTRAS := dev,docs,cli,special
 .venv/.demo: EXTRAS := demo
-.venv/.ready .venv/.demo: pyproject.toml
+.venv/.ready .venv/.demo: pyproject.toml hatch_build.py $(wildcard src/gradwright/native/*.[ch])
 	@test -n "$(PYTHON)" || { echo "gradwright needs Python 3.11 or later: make PYTHON=/path/to/python" >&2; exit 1; }
 	@echo "Setting up .venv (once, about a minute) ..."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || { \

@@ -187,10 +187,12 @@ def compiler() -> None:
 
 @pytest.fixture(scope="session")
 def our_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as it is published, built once for all who look into it or install it."""
+    """The package as it is published without a native core, built once for all who look into it or install it."""
     builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling is not installed: no wheel built")
     root, folder = Path(__file__).resolve().parents[1], tmp_path_factory.mktemp("wheel")
-    (wheel,) = builder.WheelBuilder(str(root)).build(directory=str(folder), versions=["standard"])
+    with pytest.MonkeyPatch.context() as pure:
+        pure.setenv("GRADWRIGHT_CORE", "0")
+        (wheel,) = builder.WheelBuilder(str(root)).build(directory=str(folder), versions=["standard"])
     return Path(wheel)
 
 

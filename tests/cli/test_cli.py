@@ -8,6 +8,7 @@ from importlib import reload
 import pytest
 
 import gradwright
+from gradwright import native
 from gradwright.cli import COMMANDS, main, run
 
 
@@ -20,7 +21,7 @@ def test_help_names_the_commands(capsys):
 def test_version(capsys):
     with pytest.raises(SystemExit, match=r"^0$"):
         main(["--version"])
-    assert capsys.readouterr().out == f"gradwright {gradwright.__version__}\n"
+    assert capsys.readouterr().out == f"gradwright {gradwright.__version__}, core: {native.state()}\n"
 
 
 @pytest.mark.parametrize(("arguments", "error"), [
@@ -77,4 +78,4 @@ def test_a_reader_that_has_enough_ends_it_quietly(tmp_path, options):
 
 def test_python_m_gradwright_is_gradwright():
     done = subprocess.run([sys.executable, "-m", "gradwright", "--version"], capture_output=True, text=True, timeout=60)
-    assert done.stdout == f"gradwright {gradwright.__version__}\n"
+    assert done.stdout == f"gradwright {gradwright.__version__}, core: {native.state()}\n"

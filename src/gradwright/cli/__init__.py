@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import gradwright
+from gradwright import native
 
 COMMANDS = ("run", "check", "audit", "graph", "launch", "demo")
 
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = modules["run"].run_program(given[2], given[3:], module=True)
         return status
     parser = argparse.ArgumentParser(prog="gradwright", description="Write your own derivatives and trust them.")
-    parser.add_argument("--version", action="version", version=f"gradwright {gradwright.__version__}")
+    parser.add_argument("--version", action="version", version=f"gradwright {gradwright.__version__}, core: {native.state()}")
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
     for module in modules.values():
         module.add(commands)

@@ -1,0 +1,82 @@
+"""The native core: C forms of what runs for every operation. Python is their twin, and says what is right.
+
+A form in C does the usual case and leaves all else to its twin, so without the core everything works, slower. It is
+built where a package is made of the sources and a C compiler is found (``hatch_build.py``). ``GRADWRIGHT_CORE=0`` leaves
+it out, then and when gradwright is imported; with ``GRADWRIGHT_CORE=1`` it is an error that it is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+import warnings
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_HERE = Path(__file__).parent
+
+
+def sources() -> list[Path]:
+    """The C files that the core is built from."""
+    return sorted(_HERE.glob("*.[ch]"))
+
+
+def fingerprint() -> int:
+    """A number for the text of `sources`: the core holds that of the files it was built from."""
+    found = 0
+    for path in sources():
+        found = zlib.crc32(path.read_bytes(), found)
+    return found
+
+
+def _found() -> tuple[Any, str]:
+    """The core; or None, and why there is none."""
+    asked = os.environ.get("GRADWRIGHT_CORE", "")
+    if asked not in ("", "0", "1"):
+        warnings.warn(f"GRADWRIGHT_CORE is 0 or 1, but got {asked!r}, which is left aside", RuntimeWarning, stacklevel=2)
+    if asked == "0":
+        return None, "GRADWRIGHT_CORE=0"
+    why = _missing()
+    if not why:
+        try:
+            found: Any = import_module("gradwright.native._core")
+            if found.built_from == fingerprint():
+                return found, ""
+            why = "built from other C files than lie here: install gradwright again"
+        except (ImportError, RuntimeError) as error:  # of NumPy's table of functions, the second
+            why = f"it does not load: {str(error).splitlines()[0]}"
+    if asked == "1":
+        raise ImportError(f"GRADWRIGHT_CORE=1, but the native core is missing: {why}")
+    return None, why
+
+
+def _missing() -> str:
+    """Why there is nothing to load; "" if there is."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "free-threaded Python"
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    if (_HERE / f"_core{suffix}").is_file():
+        return ""
+    others = [path.name for path in _HERE.glob("_core.*") if path.suffix in (".so", ".pyd")]
+    return f"built for another Python: {others[0]}, not _core{suffix}" if others else "not built"
+
+
+core, _why = _found()
+"""The extension module, or None."""
+
+
+def state() -> str:
+    """What ``gradwright --version`` says: "native", or "Python" and why."""
+    return "native" if core is not None else f"Python ({_why})"
+
+
+def twin(name: str, function: F, *more: Any) -> F:
+    """The C form ``name`` of a function, made of that and ``more``; the function itself where there is none."""
+    form = getattr(core, name, None)
+    made: F = function if form is None else form(function, *more)
+    return made

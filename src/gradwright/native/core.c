@@ -1,0 +1,31 @@
+/* The extension module gradwright.native._core: what the other files hold, put together. */
+
+#define GRADWRIGHT_CORE_MODULE
+#include "core.h"
+
+static int
+fill(PyObject *module)
+{
+    import_array1(-1);
+    import_umath1(-1);
+    PyObject *built_from = PyLong_FromUnsignedLong(GRADWRIGHT_BUILT_FROM);
+    if (!built_from || PyModule_AddObjectRef(module, "built_from", built_from) < 0) {
+        Py_XDECREF(built_from);
+        return -1;
+    }
+    Py_DECREF(built_from);
+    return 0;
+}
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "gradwright.native._core", .m_size = -1,
+};
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module && fill(module) < 0)
+        Py_CLEAR(module);
+    return module;
+}
