@@ -4,8 +4,8 @@ The page is README.md, whose links lead to where the project lives.
 ``GRADWRIGHT_HOME`` is the address of the repository, which whoever builds a release knows; the links are made of it,
 and so are the addresses among the metadata. Where it is not set, links into the repository become plain text.
 
-The core is an extension of src/gradwright/native/*.c. ``GRADWRIGHT_CORE=0`` builds none, which gives the pure wheel; with
-``GRADWRIGHT_CORE=1`` failing to build it is an error. Else a package without it is made, and a line says why.
+The core is an extension of src/gradwright/native/*.c. ``GRADWRIGHT_CORE=0`` builds none, which gives the pure wheel;
+with ``GRADWRIGHT_CORE=1`` failing to build it is an error. Else a package without it is made, and a line says why.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from gradwright.backends.scipy import Special, Transforms
 from gradwright.backends.select import where
 from gradwright.backends.steps import read
 from gradwright.base.dtypes import numpy_dtype
+from gradwright.native import twin
 
 _add: Any = np.add.reduce
 _mul: Any = np.multiply.reduce
@@ -355,6 +356,7 @@ for _f in (
     view_as_complex, write_view, einsum, where, tril, triu, may_hold,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, muted(_f))
+namespace.sum = twin("whole_sum", namespace.sum, np.add, float(_add(np.array([-0.0]))))
 for _name in elementary.__all__:
     setattr(namespace, _name, muted(getattr(elementary, _name)))
 for _module in (scatter, order):

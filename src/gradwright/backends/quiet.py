@@ -11,7 +11,7 @@ A tenth is still a fifth of a small operation. A formula that calls NumPy's ufun
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from functools import partial, wraps
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from gradwright.base.cpython import unnamed
 from gradwright.base.cpython.deep import deepened
+from gradwright.native import core
 
 _SILENT: Any
 _get: Callable[[], Any]
@@ -29,6 +30,8 @@ try:
 
     _get, _set = _setting.get, _setting.set
     _SILENT = _make_extobj(all="ignore")
+    if core is not None:
+        core.settings(_setting, Context().run(_get), _SILENT)
 except ImportError:  # not public: another NumPy may lack them
     _SILENT = {"all": "ignore"}
     _get, _set = np.geterr, (lambda setting: np.seterr(**setting))

@@ -27,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = modules["run"].run_program(given[2], given[3:], module=True)
         return status
     parser = argparse.ArgumentParser(prog="gradwright", description="Write your own derivatives and trust them.")
-    parser.add_argument("--version", action="version", version=f"gradwright {gradwright.__version__}, core: {native.state()}")
+    version = f"gradwright {gradwright.__version__}, core: {native.state()}"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
     for module in modules.values():
         module.add(commands)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradwright.backends import numpy as numpy_backend
+from gradwright.backends.loops import looped
 from gradwright.backends.quiet import quietly
 from gradwright.base.errors import no_tensor
 from gradwright.base.upward import slots
@@ -196,7 +197,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False, r
     """
     tensors = ("other", "x") if reflected else ("x", "other")
     call = Call(tensors, number=True, whole=not floating, broadcasts=op.kind == "elementwise", records=bool(op.rules))
-    return _named(_compiled(call)(op, op.muted, slow, _FLOATS if floating else _NUMBERS), op)
+    return _named(_compiled(call)(op, looped(op.forward, op.muted), slow, _FLOATS if floating else _NUMBERS), op)
 
 
 def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
@@ -205,7 +206,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `general`.
     """
     call = Call(("input",), records=bool(op.rules))
-    return _named(_compiled(call)(op, op.muted, slow or (lambda x: general(op, (x,), {}))), op)
+    return _named(_compiled(call)(op, looped(op.forward, op.muted), slow or (lambda x: general(op, (x,), {}))), op)
 
 
 def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
@@ -216,7 +217,8 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
             tuple("xyz"[:inputs]), op.static, static=True, whole=True, records=bool(op.rules), views=op.kind == "view",
             broadcasts=op.kind == "elementwise" and inputs > 1, variadic=op.variadic, rows=op.rows,
         )  # fmt: skip
-        found = op.ways[inputs] = _compiled(call)(op, op.muted, lambda *given: general(op, given[:-1], given[-1]))
+        formula = looped(op.forward, op.muted)
+        found = op.ways[inputs] = _compiled(call)(op, formula, lambda *given: general(op, given[:-1], given[-1]))
     return found
 
 

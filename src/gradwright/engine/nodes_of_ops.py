@@ -29,6 +29,7 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.backends import numpy as numpy_backend
+from gradwright.backends.loops import looped
 from gradwright.base import dtypes
 from gradwright.base.dtypes import LEGACY
 from gradwright.base.errors import size
@@ -197,7 +198,7 @@ def _scope(op: Op) -> dict[str, Any]:
              "filled": filled, "outputs": outputs, "underived": underived, "switched": switched,
              "Reached": Reached, "unselected": unselected, "current": current, "op": op}  # fmt: skip
     scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
-    return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
+    return scope | {f"rule_{n}": looped(rule.fn) for n, rule in op.rules.items()}
 
 
 def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:

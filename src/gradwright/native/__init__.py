@@ -1,8 +1,8 @@
 """The native core: C forms of what runs for every operation. Python is their twin, and says what is right.
 
 A form in C does the usual case and leaves all else to its twin, so without the core everything works, slower. It is
-built where a package is made of the sources and a C compiler is found (``hatch_build.py``). ``GRADWRIGHT_CORE=0`` leaves
-it out, then and when gradwright is imported; with ``GRADWRIGHT_CORE=1`` it is an error that it is missing.
+built where a package is made of the sources and a C compiler is found (``hatch_build.py``). ``GRADWRIGHT_CORE=0``
+leaves it out, then and when gradwright is imported; with ``GRADWRIGHT_CORE=1`` it is an error that it is missing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _found() -> tuple[Any, str]:
     """The core; or None, and why there is none."""
     asked = os.environ.get("GRADWRIGHT_CORE", "")
     if asked not in ("", "0", "1"):
-        warnings.warn(f"GRADWRIGHT_CORE is 0 or 1, but got {asked!r}, which is left aside", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"GRADWRIGHT_CORE is 0 or 1, but got {asked!r}, which is left aside", RuntimeWarning, 2)
     if asked == "0":
         return None, "GRADWRIGHT_CORE=0"
     why = _missing()

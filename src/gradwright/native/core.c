@@ -14,7 +14,7 @@ fill(PyObject *module)
         return -1;
     }
     Py_DECREF(built_from);
-    return 0;
+    return add_loops(module);
 }
 
 static struct PyModuleDef definition = {

@@ -18,4 +18,30 @@
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
 
+/* loops.c */
+
+typedef struct {
+    PyUFuncGenericFunction run; /* NULL: the ufunc has none for this dtype */
+    void *data;
+    int result; /* the number of the result's dtype */
+} Inner;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *twin; /* the formula in Python: f(xp, *operands) */
+    PyObject *ufunc;
+    int nin;
+    int muted; /* the twin gives no warnings */
+    Inner single, twice; /* of float32 and of float64 */
+    unsigned long long taken, left;
+} Loop;
+
+extern PyTypeObject Loop_Type;
+
+/* What the loop makes of so many operands as the ufunc takes; NULL, without an exception, if that is for the twin. */
+PyObject *loop_result(Loop *self, PyObject *const *operands);
+
+int add_loops(PyObject *module);
+
 #endif
