@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any
@@ -9,6 +7,7 @@ import pytest
 
 import gradwright
 from gradwright.ops import solve as s
+from gradwright.ops.solve import cofactor
 
 SINGULAR = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [5.0, 7.0, 9.0]])
 
@@ -100,6 +99,12 @@ def test_derivatives_of_determinants_of_any_rank_and_condition(values: Any, turn
     want = leibniz(np.delete(np.delete(x.numpy(), [0, n - 1], 0), [0, n - 1], 1).tolist())
     hessian = gradwright.func.hessian(gradwright.linalg.det)(x)[0, 0, n - 1, n - 1].item()
     assert hessian == pytest.approx(want, abs=20 * eps * max(values) if turned else 0, rel=100 * eps)
+
+
+def test_a_determinant_has_no_derivatives_above_its_degree() -> None:
+    assert not cofactor(*np.random.standard_normal((3, 2, 2))).any()
+    assert not cofactor(np.ones((1, 1)), np.ones((5, 1, 1))).any()
+    assert cofactor(np.ones((1, 1)), np.ones((5, 1, 1))).shape == (5, 1, 1)
 
 
 def leibniz(rows: list[list[Any]]) -> Any:
