@@ -46,7 +46,8 @@ demo: $(or $(wildcard .venv/.ready),.venv/.demo)
 
 # What compiles looks at every object that there is, several times a step: the 40,000 other tests would be most of them.
 # Each file goes to one worker, so that what its tests share is made once.
-COMPILED := tests/compilation tests/distributed $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
+COMPILED := tests/compilation tests/distributed tests/function/watched/test_in_motion.py \
+    $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
 
 test: lint
 	@echo "== pytest, of what compiles"

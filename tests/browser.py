@@ -1,7 +1,5 @@
 """Headless Chromium, to open pages in: the fixture `chromium` of conftest.py."""
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import json

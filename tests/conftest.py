@@ -4,8 +4,6 @@ With GRADWRIGHT_REQUIRE_TORCH=1 a missing PyTorch fails the run; without it, the
 GRADWRIGHT_REQUIRE_COMPILER, and with GRADWRIGHT_REQUIRE_CHROMIUM.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib.metadata
 import importlib.util
@@ -13,7 +11,7 @@ import os
 import shutil
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,16 +38,16 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
-@pytest.fixture(autouse=True)
-def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For compiled functions, which run eagerly where that takes less time."""
-    monkeypatch.setattr(race, "clock", lambda: 0.0)
+@pytest.fixture(autouse=True, scope="session")
+def _no_race() -> Iterator[None]:
+    """No time passes for compiled functions, which run eagerly where that takes less; no second look at one is taken:
 
-
-@pytest.fixture(autouse=True)
-def _no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At compiled functions, of which guards have to see what has changed."""
-    monkeypatch.setattr(comparison, "next_look", lambda calls: -1)
+    guards have to see what has changed.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(race, "clock", lambda: 0.0)
+        patch.setattr(comparison, "next_look", lambda calls: -1)
+        yield
 
 
 def torch_version() -> str | None:
@@ -75,6 +73,12 @@ def pytest_configure() -> None:
     # Here as well as in the fixture, so that a test module's own importorskip cannot skip unseen.
     if torch_is_required() and torch_version() is None:
         raise pytest.UsageError("GRADWRIGHT_REQUIRE_TORCH is set, but torch is not installed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, Any, Any]:
+    """Tests hold no examples to look for, which is a quarter of what it takes to collect them."""
+    return [collector for collector in (yield) if type(collector) is pytest.Module]
 
 
 def pytest_report_header() -> str:
@@ -138,13 +142,6 @@ def no_gc() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.fixture(autouse=True)
-def seed() -> int:
-    """Seed NumPy's global generator, so that a test draws the same numbers whatever ran before it."""
-    np.random.seed(0)
-    return 0
-
-
 def settings_now() -> dict[str, Any]:
     return {
         "set_printoptions": vars(OPTIONS).copy(),
@@ -160,8 +157,9 @@ def settings_now() -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def _settings_stay() -> Iterator[None]:
-    """A test that leaves a setting behind fails, and not some other test that happens to come after it."""
+def _alike_whatever_ran_before() -> Iterator[None]:
+    """A test draws the same numbers, and one that leaves a setting behind fails: not some other that comes after it."""
+    np.random.seed(0)
     before = settings_now()
     yield
     after = settings_now()

@@ -1,7 +1,5 @@
 """Children for tests, that must come to an end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """What tests write Functions with: methods that need not be marked static, and leaves to call them with."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from types import FunctionType, ModuleType
 from typing import Any

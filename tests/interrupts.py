@@ -1,7 +1,5 @@
 """Interrupts for tests: at each moment that CPython delivers one, or at random ones; and what they must leave alone."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -3,8 +3,6 @@
 So that is imported once, and not for each of them.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import json

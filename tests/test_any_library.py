@@ -3,8 +3,6 @@
 array-api-strict stands for every library that is not NumPy; its device1 for memory that NumPy cannot reach.
 """
 
-from __future__ import annotations
-
 import copy
 import importlib
 import io

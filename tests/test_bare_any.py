@@ -1,7 +1,5 @@
 """What type checkers know of public names: where a signature says no more than `Any`, a reason stands here."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The pages: their programs print what is shown, links lead somewhere, and both languages say the same."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

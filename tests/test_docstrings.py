@@ -1,7 +1,5 @@
 """Public names that are built from declarations, which --doctest-modules does not meet: their examples run here."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The house rules that a program can check (import layers are checked by import-linter)."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

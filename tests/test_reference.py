@@ -1,7 +1,5 @@
 """The docstrings of what there is at the top level: examples that run, signatures with types, facts that hold."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import inspect

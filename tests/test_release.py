@@ -1,7 +1,5 @@
 """What a release is made of."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import tomllib

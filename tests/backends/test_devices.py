@@ -1,7 +1,5 @@
 """Devices: an array library and a place in it."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import subprocess

@@ -1,7 +1,5 @@
 """The functions that formulas use and the standard lacks: in each library what NumPy's own indexing gives."""
 
-from __future__ import annotations
-
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """The standard's linear algebra, and what is added to it, beside NumPy's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import array_api_strict

@@ -1,7 +1,5 @@
 """Functions that NumPy computes for other libraries: their arrays, dtypes and devices come back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import array_api_strict

@@ -1,7 +1,5 @@
 """JAX's arrays: what its namespace adds, against NumPy's; the names of devices; 64 bits; errors that come late."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import import_module

@@ -1,7 +1,5 @@
 """JAX's devices and meshes: where arrays lie, how they get there, what they are called."""
 
-from __future__ import annotations
-
 import copy
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What processes say to each other, where there is one; several are started in tests/distributed/test_session.py."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import numpy as np

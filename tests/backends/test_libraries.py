@@ -1,7 +1,5 @@
 """Libraries that are registered: that of docs/array-libraries.md, beside NumPy and array-api-strict."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from dataclasses import replace

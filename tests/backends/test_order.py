@@ -1,7 +1,5 @@
 """The quick forms for NumPy beside those written in the standard."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

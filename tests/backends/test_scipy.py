@@ -1,7 +1,5 @@
 """SciPy's functions for NumPy's arrays, with it and without."""
 
-from __future__ import annotations
-
 import sys
 
 import array_api_strict

@@ -1,7 +1,5 @@
 """What counts as equal, on matrices whose eigenvalues are known; and what the checks then say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

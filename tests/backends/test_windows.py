@@ -1,7 +1,5 @@
 """Windows, read and put back, in NumPy and in the standard alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Switches, and what is declared."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

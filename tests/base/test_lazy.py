@@ -1,7 +1,5 @@
 """What is imported only when it is asked for."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A public name is written in one place: the lists that programs and type checkers read are made of that."""
 
-from __future__ import annotations
-
 import gradwright as gw
 from docs.generator import stubs
 from gradwright.base import paths

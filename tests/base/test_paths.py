@@ -1,7 +1,5 @@
 """Paths of 0.2: public ones keep their names, pickles load, and private ones name their new place."""
 
-from __future__ import annotations
-
 import importlib
 import pickle  # noqa: TID251 - files that people have written
 import subprocess

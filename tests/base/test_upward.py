@@ -1,7 +1,5 @@
 """What a wing asks of the wings above it stands in one list."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """`gradwright graph FILE.py:FUNCTION`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`gradwright launch`, of programs that need no JAX; the rest is in tests/distributed/test_session.py."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

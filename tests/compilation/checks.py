@@ -1,7 +1,5 @@
 """What tests of programs ask: which there are, which operations are left, and whether two give the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random programs: arrays of many shapes, dtypes and layouts, and what can be done with them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

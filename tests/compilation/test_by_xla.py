@@ -1,7 +1,5 @@
 """Programs run by XLA, against the same programs call by call."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

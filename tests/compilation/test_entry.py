@@ -1,7 +1,5 @@
 """Which calls a program stands for, and what it does there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a compiled function tells of itself."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 

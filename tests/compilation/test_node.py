@@ -1,7 +1,5 @@
 """Programs run call by call, beside the functions that they were made from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All passes together, on random programs: the same results, to the bit where that is asked for, with fewer nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A program that is slower than an eager run is not used; the clock here is the tests'."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import pytest

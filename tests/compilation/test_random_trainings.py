@@ -3,8 +3,6 @@
 `make test` trains a few by NumPy and in C; `make soak` 500 and 100, the same ones each time.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import random

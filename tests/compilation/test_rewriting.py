@@ -1,7 +1,5 @@
 """The making of simpler programs: what may stand for what."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 """What is outside of a program is looked at on every call, word by word in C or in Python: whatever has been touched,
 a call does what an eager one does."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import sys

@@ -1,7 +1,5 @@
 """Written memory is asked to lie apart from all other; NumPy is the judge of what may share memory."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gradwright.compilation.spans import Disjoint

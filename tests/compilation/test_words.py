@@ -1,7 +1,5 @@
 """Every word that is remembered is missed if it changes, and nothing else is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Following a program: what it computed, where it was recorded, what it cut off. More in test_why.py."""
 
-from __future__ import annotations
-
 import gradwright as gw
 from gradwright.debug.path_of_values import Trace, dropped, line, reaches
 from tests.functions import function

@@ -1,7 +1,5 @@
 """What nodes keep: names, values, and which are tensors."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

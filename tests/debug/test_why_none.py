@@ -1,7 +1,5 @@
 """`why_none` names the true reason, and the line, in each of the ways in which a tensor stays without gradient."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

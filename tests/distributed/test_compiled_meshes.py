@@ -1,7 +1,5 @@
 """Training steps compiled on a mesh: the numbers of one device, and one message between devices where one will do."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Meshes and what lies on them, and a training step of which the numbers are those of one device."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Several processes: how they begin, part, load and save."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

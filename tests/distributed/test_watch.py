@@ -1,7 +1,5 @@
 """What ends a process of several; the rest is in test_session.py, where one is killed."""
 
-from __future__ import annotations
-
 import sys
 
 from gradwright.distributed import watch

@@ -1,7 +1,5 @@
 """Tensors of nearly the same values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

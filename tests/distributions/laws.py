@@ -1,7 +1,5 @@
 """Our distributions beside SciPy's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

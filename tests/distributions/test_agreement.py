@@ -1,7 +1,5 @@
 """All of `torch.distributions` against PyTorch: value, gradient and moments of draws; the table of the documents."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pytest

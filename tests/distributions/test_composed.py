@@ -1,7 +1,5 @@
 """Distributions made of others."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

@@ -1,7 +1,5 @@
 """The tables of transforms onto constraints can be added to."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

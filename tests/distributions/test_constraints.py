@@ -1,7 +1,5 @@
 """Constraints: what satisfies them, what they are called, and those that depend on more."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

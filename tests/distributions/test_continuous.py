@@ -1,7 +1,5 @@
 """Numbers with a place and a width, beside SciPy's laws."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

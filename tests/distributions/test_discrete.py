@@ -1,7 +1,5 @@
 """Counts and categories."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

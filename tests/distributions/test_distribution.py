@@ -1,7 +1,5 @@
 """What all distributions have: checks, shapes, expand, and classes of one's own."""
 
-from __future__ import annotations
-
 import pickle  # noqa: TID251 - of a distribution of our own
 import warnings
 from typing import Any

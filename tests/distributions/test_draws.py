@@ -1,7 +1,5 @@
 """Draws, and how they move with their parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

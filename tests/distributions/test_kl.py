@@ -1,7 +1,5 @@
 """Divergences: the table, and every formula against an average or an integral."""
 
-from __future__ import annotations
-
 import abc
 from typing import Any
 

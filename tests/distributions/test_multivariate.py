@@ -1,7 +1,5 @@
 """Normal vectors and random matrices."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

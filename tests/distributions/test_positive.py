@@ -1,7 +1,5 @@
 """Distributions of positive numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shares of a whole."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import integrate, stats

@@ -1,7 +1,5 @@
 """What distributions share: broadcasting, logits, triangles."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

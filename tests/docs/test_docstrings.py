@@ -1,7 +1,5 @@
 """Docstrings as reStructuredText."""
 
-from __future__ import annotations
-
 import inspect
 import io
 

@@ -1,7 +1,5 @@
 """Figures of functions of one number."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """What the reference calls public, against what the package says in other places."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 

@@ -1,7 +1,5 @@
 """The pages of the reference."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

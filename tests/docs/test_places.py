@@ -1,7 +1,5 @@
 """Where the reference says that names and formulas are: what stands there."""
 
-from __future__ import annotations
-
 import re
 
 import gradwright as gw

@@ -1,7 +1,5 @@
 """A small site of a few pages, built as the whole one is; `make docs` builds that, and looks through it as here."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

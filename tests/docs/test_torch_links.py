@@ -1,7 +1,5 @@
 """Where PyTorch's documentation has a name."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

@@ -1,7 +1,5 @@
 """Every in-place form of a tensor in every state that a tensor can be in, beside PyTorch: rearrangements, too."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Views, aliases and writes over arrays that are never written do what they do over NumPy's."""
 
-from __future__ import annotations
-
 import importlib
 import weakref
 from typing import Any

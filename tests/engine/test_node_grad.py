@@ -1,7 +1,5 @@
 """What a gradient is added to: whatever memory the user has set ``.grad`` to, the sum is right or refused."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

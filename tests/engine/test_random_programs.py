@@ -3,8 +3,6 @@
 `make test` runs 500 of them, with CI=1 2,000, and `make soak` 50,000, the same ones each time.
 """
 
-from __future__ import annotations
-
 import warnings
 from itertools import chain
 

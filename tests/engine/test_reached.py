@@ -1,7 +1,5 @@
 """Which columns a pass came for, whatever way they were cut out; what may change a cotangent counts as using all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Nodes are told apart by the pass that recorded them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Holding a function of the face against PyTorch's function of the same name."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import zip_longest

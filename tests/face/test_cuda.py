@@ -1,7 +1,5 @@
 """CUDA devices: none, which needs no JAX to tell, or JAX's CPU devices, called so for the time of a test."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from importlib import import_module

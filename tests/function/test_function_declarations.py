@@ -1,7 +1,5 @@
 """What a Function may declare, under PyTorch's names and with its behaviour: mark_dirty and what it keeps safe, too."""
 
-from __future__ import annotations
-
 import inspect
 import weakref
 

@@ -1,7 +1,5 @@
 """Memory that a Function shares: handed out at every call, its input's, or kept; the derivative is right or refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

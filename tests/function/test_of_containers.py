@@ -3,8 +3,6 @@
 The truth is the same program of gradwright's own operations, and finite differences.
 """
 
-from __future__ import annotations
-
 import weakref
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

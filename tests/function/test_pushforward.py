@@ -1,7 +1,5 @@
 """Forward mode of one Function by hand, against PyTorch's forward mode and against products with backward."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Running a test on gradwright and on PyTorch: what it expects of the one is then known to hold for the other."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any
 

@@ -4,8 +4,6 @@
 the state, the outputs, and the gradients of inputs and parameters; `refuse` runs its cases of bad input.
 """
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator

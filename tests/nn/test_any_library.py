@@ -1,7 +1,5 @@
 """Modules over another library's arrays, on a device that is not its default one: as over NumPy's."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What backward hooks are given; that they run, and in which order, is in `test_hooks`."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """``nn.grad``: against PyTorch, and against `autograd.grad` of the convolution."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A layer's result written in place, as an activation with ``inplace=True`` does, against PyTorch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`layer`: a class of settings is a module with PyTorch's constructor, attributes and printing."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle  # noqa: TID251 - what a user's multiprocessing does

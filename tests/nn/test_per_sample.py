@@ -1,7 +1,5 @@
 """Gradients of each example against a loop and against PyTorch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

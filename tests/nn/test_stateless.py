@@ -1,7 +1,5 @@
 """Modules as functions: functional_call, stack_module_state, and batch norms without running statistics."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

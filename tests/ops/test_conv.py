@@ -1,7 +1,5 @@
 """Convolution against what it says it sums, and against SciPy."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Declaring an operation, and the house rules that its formulas must keep."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterator

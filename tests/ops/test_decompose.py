@@ -1,7 +1,5 @@
 """The checks of test_every_op for the operations that are not in the table, on the matrices they are for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

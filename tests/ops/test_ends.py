@@ -1,7 +1,5 @@
 """First and second derivatives at the ends of domains: infinities, zeros, and what a square of overflows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

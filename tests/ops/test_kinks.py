@@ -1,7 +1,5 @@
 """The slopes that operations have at kinks, poles, ties and NaN, as their docstrings say."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Divided differences against formulas in more digits; the operation to third order, at equal eigenvalues."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 from itertools import pairwise
 from typing import Any

@@ -4,8 +4,6 @@ Each is compared with differences of the definition in numbers of 900 bits. What
 matrix changes, at the most of some random ones; it grows with a power of the condition number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

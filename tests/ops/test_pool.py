@@ -1,7 +1,5 @@
 """Pooling: which entry of a window has the slope, and what stands around it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 A tracer's arrays are such, and those of a batch: what passes here can be read by any interpreter of the operations.
 """
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

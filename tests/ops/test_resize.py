@@ -1,7 +1,5 @@
 """Resampling by taps: both ways of doing it, and its adjoint."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ And those of normalisations of lines that nearly are constant. They are compared
 numbers of 700 bits; what a rounding of each number that is given changes is allowed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

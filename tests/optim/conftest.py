@@ -1,7 +1,5 @@
 """Running an optimiser beside PyTorch's: the same parameters and gradients, step by step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adam and its relatives."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fake quantisation beside PyTorch's."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

@@ -1,7 +1,5 @@
 """The safetensors format: the package safetensors agrees, and hostile files are refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc

@@ -1,7 +1,5 @@
 """What shares memory is stored once and shares it again; what only lies close by does not."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nested data as JSON: which form each thing has, and JSON that no data have made."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Transforms over another library's arrays, on a device that is not its default one: as over NumPy's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What may be done to tensors that stand for a batch, and what not. Row 28 of the pain points."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Colourings: no two lines of a colour meet, and every entry can be read from the products."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

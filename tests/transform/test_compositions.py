@@ -1,7 +1,5 @@
 """What composes with what: the table of docs/transforms.md, cell by cell, and transforms of transforms, all pairs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random numbers under vmap. Row 29 of the pain points."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """jvp: against analytic truth and PyTorch."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

@@ -1,7 +1,5 @@
 """Products with Jacobians and Hessians and these themselves: against PyTorch's, analytic truth and each other."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 

@@ -1,7 +1,5 @@
 """jacrev, jacfwd and hessian: against each other, autograd.functional, finite differences and PyTorch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

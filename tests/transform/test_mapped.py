@@ -1,7 +1,5 @@
 """Functions under vmap: declared, generated, neither; their derivatives to third order, outside and inside."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Users' Functions in forward mode, in both of their forms, beside PyTorch's where it has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Options of transforms in all combinations, sizes of 1 among them, beside a loop over the examples."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

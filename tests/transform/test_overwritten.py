@@ -1,7 +1,5 @@
 """Writes in place at one level, where another that is outside of it needs what was there."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

@@ -1,7 +1,5 @@
 """grad, grad_and_value, vjp and linearize: against analytic truth, PyTorch, and the rules of what has a history."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from dataclasses import dataclass
 

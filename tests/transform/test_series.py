@@ -1,7 +1,5 @@
 """Series of every operation against nested forward mode, and the table's rules against known series."""
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np
@@ -13,6 +11,7 @@ from gradwright.op import table
 from gradwright.transform.forward import jvp
 from gradwright.transform.taylor import jet
 from gradwright.verify.testing.samples import draw
+from tests.thorough import some
 
 ORDER = 3
 
@@ -20,7 +19,7 @@ ORDER = 3
 def calls():
     for op in table.values():
         if op.rules:
-            for sample in op.samples:
+            for sample in some(op.samples, 2):
                 yield pytest.param(op, sample, id=f"{op.name}-{sample}")
 
 

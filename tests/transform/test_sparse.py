@@ -1,7 +1,5 @@
 """Sparse Jacobians and Hessians: against whole ones, in both modes, recorded, in other transforms; and the check."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

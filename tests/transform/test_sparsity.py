@@ -1,7 +1,5 @@
 """Patterns: those that are found, and those that are given."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

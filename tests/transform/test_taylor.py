@@ -1,7 +1,5 @@
 """Taylor coefficients: against nested derivatives, PyTorch, JAX and known series; nested with other transforms."""
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np

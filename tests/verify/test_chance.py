@@ -1,7 +1,5 @@
 """The chance that random directions miss an error: what is stated holds, by simulation."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

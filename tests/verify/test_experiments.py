@@ -1,6 +1,7 @@
 """Functions that are right as they are usually run, of which some go wrong in other conditions."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from gradwright.verify.numeric.again import OfFunction
 from gradwright.verify.numeric.jacobian import Subject, rounding
 from gradwright.verify.numeric.jacobian import leaf as leaf_of
 from gradwright.verify.testing import draw
+from tests.thorough import some
 
 RANDOM = np.random.default_rng(0)
 
@@ -394,14 +396,13 @@ ENTRIES = {
 @pytest.mark.parametrize("name", BENT)
 def test_what_is_not_linear_in_grad_output(name, entry):
     bend, finds = BENT[name], ENTRIES[entry]
-    for values in ([0.3, -1.2], [0.4]):
-        for value, slope in (SQUARES, CUBES):
-            def forward(ctx, x, value=value):
-                ctx.save_for_backward(x)
-                return value(x)
+    for values, (value, slope) in some(product(([0.3, -1.2], [0.4]), (SQUARES, CUBES)), 4, len(name + entry)):
+        def forward(ctx, x, value=value):
+            ctx.save_for_backward(x)
+            return value(x)
 
-            F = made(forward=forward, backward=lambda ctx, g, s=slope: s(bend(g), *ctx.saved_tensors))
-            assert not finds(F, gw.tensor(values, dtype=gw.float64, requires_grad=True)), (values, value)
+        F = made(forward=forward, backward=lambda ctx, g, s=slope: s(bend(g), *ctx.saved_tensors))
+        assert not finds(F, gw.tensor(values, dtype=gw.float64, requires_grad=True)), (values, value)
 
 
 # ---- one tensor given twice ------------------------------------------------------------------------------
@@ -424,7 +425,7 @@ def test_one_tensor_for_two_arguments(alike, entry):
         return Product.forward(ctx, x, y)
 
     x, y = leaf(3), leaf(3)
-    for rule in TWICE.values():
+    for rule in some(TWICE.values(), 3, len(alike + entry)):
         F = made(Product, forward=forward, backward=lambda ctx, g, rule=rule: (
             rule(g, *ctx.saved_tensors) if ctx.same else Product.backward(ctx, g)))  # fmt: skip
         assert not ENTRIES[entry](F, *((x, x) if entry == "audit" else (x, y)))
@@ -454,7 +455,7 @@ FINDS = {gw.float32: 1.01, gw.float16: 1.05, gw.bfloat16: 2.0}
 @pytest.mark.parametrize("dtype", FINDS, ids=str)
 def test_wrong_in_a_narrow_dtype_alone(dtype, entry):
     x = gw.tensor([0.3, -1.2, 0.7], dtype=dtype, requires_grad=True)
-    for factor in (FINDS[dtype], -1.0, 4.0):
+    for factor in some((FINDS[dtype], -1.0, 4.0), 3, len(entry)):
         F = made(backward=lambda ctx, g, f=factor: Cube.backward(ctx, g) * (f if g.dtype == dtype else 1))
         assert not ENTRIES[entry](F, x), factor
     if entry != "diagnose":  # differences in 16 bits are too coarse for it to verify
@@ -507,7 +508,7 @@ CONJUGATED = {
 @pytest.mark.parametrize("dtype", [gw.complex128, gw.complex64], ids=str)
 @pytest.mark.filterwarnings("ignore:Input #0")
 def test_a_conjugate_that_real_numbers_do_not_miss(dtype, entry):
-    for values in ([0.3, 1.2], [0.3j, 1.2j], [0.5]):
+    for values in some(([0.3, 1.2], [0.3j, 1.2j], [0.5]), 3, len(entry)):
         z = gw.tensor(values, dtype=dtype, requires_grad=True)
         for name, parts in UNCONJUGATED.items():
             assert not ENTRIES[entry](holomorphic(*parts), z), (name, values)
@@ -518,10 +519,10 @@ def test_a_conjugate_that_real_numbers_do_not_miss(dtype, entry):
 # ---- what is right by all experiments --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128"])
-def test_built_in_operations_stand_every_experiment(dtype):
+@pytest.mark.parametrize(("k", "dtype"), [*enumerate(["float64", "float32", "float16", "complex128"])])
+def test_built_in_operations_stand_every_experiment(k, dtype):
     found = []
-    for op in table.values():
+    for op in some(table.values(), 4, k):
         for sample in op.samples:
             try:
                 arrays, static = draw(sample, dtype=dtype)

@@ -1,7 +1,5 @@
 """The plot of a Jacobian: the numbers in it against the truth, and what it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """docs/checkers.md says what checkers find: some rules are planted with errors anew, and the page agrees."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

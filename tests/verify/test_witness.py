@@ -1,7 +1,5 @@
 """The second witness: tiny errors are seen, right rules raise no alarm, and where there is no witness it says why."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names that could do harm where they are written, and graphs with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Graphviz's language, read back."""
 
-from __future__ import annotations
-
 import html
 import re
 import shutil

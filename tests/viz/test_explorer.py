@@ -1,7 +1,5 @@
 """The explorer's page, as a parser and as a browser see it."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

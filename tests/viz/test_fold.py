@@ -1,7 +1,5 @@
 """Folded graphs: as small as asked for, without cycles, and true to what they stand for."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What stands on nodes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

@@ -1,7 +1,5 @@
 """The table of a module's layers: its numbers by hand, its forms, and that the module is left as it was."""
 
-from __future__ import annotations
-
 import io
 import sys
 import weakref

@@ -1,7 +1,5 @@
 """Where nodes stand: by whatever there is that can tell."""
 
-from __future__ import annotations
-
 import stat
 import sys
 from itertools import combinations

@@ -1,7 +1,5 @@
 """A graph as a tree of groups: every node once, every edge drawn, no line through the wrong place."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any

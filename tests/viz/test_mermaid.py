@@ -1,7 +1,5 @@
 """Mermaid's language, read back."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A backward pass as it was recorded, beside what it is known to be."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

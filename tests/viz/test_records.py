@@ -1,7 +1,5 @@
 """The records: their sizes, JSON and files."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """What nodes keep, told without unpacking it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

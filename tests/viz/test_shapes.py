@@ -1,7 +1,5 @@
 """Shapes that a graph tells are those that the results had; many are told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture: well-formed, nothing on top of anything, and safe."""
 
-from __future__ import annotations
-
 import re
 import sys
 from itertools import combinations

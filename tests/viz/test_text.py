@@ -1,7 +1,5 @@
 """The tree in the terminal: what it looks like, and that it fits."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

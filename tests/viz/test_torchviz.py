@@ -1,7 +1,5 @@
 """make_dot draws what torchviz draws of PyTorch's graph: the same statements in the same order."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What is noted while a graph is recorded, and that nothing else is different."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref

@@ -1,7 +1,5 @@
 """From tensors to records: everything that next_functions leads to, and what is known of it."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Builds are there whole or not at all, whoever asks for them at once, and however a builder ends."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Finding a compiler, and telling one from another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

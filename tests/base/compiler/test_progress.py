@@ -1,7 +1,5 @@
 """A slow build is told of, a quick one is not."""
 
-from __future__ import annotations
-
 import io
 import time
 

@@ -1,7 +1,5 @@
 """A page as a parser sees it, and how well colours stand out."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """A page made of its parts."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

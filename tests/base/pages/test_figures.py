@@ -1,7 +1,5 @@
 """Figures of matplotlib: where they are drawn, and that nothing outside of them changes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Markup: everything that is not markup is escaped."""
 
-from __future__ import annotations
-
 import json
 from html.parser import HTMLParser
 

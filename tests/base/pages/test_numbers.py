@@ -1,7 +1,5 @@
 """Numbers as pages show them."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import pairwise

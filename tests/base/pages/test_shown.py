@@ -1,7 +1,5 @@
 """What notebooks are given."""
 
-from __future__ import annotations
-
 import html
 from pathlib import Path
 from typing import Any

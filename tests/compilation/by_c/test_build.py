@@ -1,7 +1,5 @@
 """Programs are built once, whoever asks, and again if that is damaged; without a compiler the error says so."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Convolutions without columns, against NumPy's with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which reading and adding by index C does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

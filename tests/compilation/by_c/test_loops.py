@@ -1,7 +1,5 @@
 """Loops: what lies across, threads."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

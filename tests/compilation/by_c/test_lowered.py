@@ -1,7 +1,5 @@
 """What is computed how."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gradwright.compilation.by_c.elements import Element

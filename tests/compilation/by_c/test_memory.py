@@ -1,7 +1,5 @@
 """Memory is used again once nobody reads it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gradwright.compilation.by_c.lowered import Lowered

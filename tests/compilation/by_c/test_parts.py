@@ -1,7 +1,5 @@
 """Large programs have as many different loops as they have different layers; what comes out is the same to the bit."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

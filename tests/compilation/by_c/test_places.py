@@ -1,7 +1,5 @@
 """Views as strides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Matrix products of every shape and layout."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

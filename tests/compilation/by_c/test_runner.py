@@ -1,7 +1,5 @@
 """`C` against `Interpreted`: every operation, random programs, layouts, writes, errors."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The C text is to be read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

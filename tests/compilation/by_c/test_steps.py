@@ -1,7 +1,5 @@
 """What is computed once more where it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which functions of windows C does, and how much of them at a time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where results go: to inputs that they replace, or to new memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The order of steps, and what is computed piece by piece together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

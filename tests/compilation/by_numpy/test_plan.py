@@ -1,7 +1,5 @@
 """Programs run by the plan, beside the same run call by call."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 from typing import Any

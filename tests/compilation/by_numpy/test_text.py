@@ -1,7 +1,5 @@
 """The text of a program: the calls that stand in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Random numbers in compiled functions are those of the eager run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

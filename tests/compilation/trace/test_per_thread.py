@@ -1,7 +1,5 @@
 """While a step is traced, other threads read and write the tensors that it meets, and find them as they are."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import threading

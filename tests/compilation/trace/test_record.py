@@ -1,7 +1,5 @@
 """What a traced run leaves: inputs, writes, gradients and results, each as an eager run would have it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

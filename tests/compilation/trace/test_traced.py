@@ -1,7 +1,5 @@
 """Traced arrays: what they note, and that they are what NumPy's arrays are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Backward of a compiled step reads what an eager one would, where memory is written that no version tells of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Transforms of each number: inverses, slopes, PyTorch's values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Transforms of vectors and matrices: inverses, volumes by Jacobians, PyTorch's values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Transforms onto constraints: what they make satisfies these, one to one where they say so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

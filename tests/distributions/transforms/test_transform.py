@@ -1,7 +1,5 @@
 """What transforms have in common: inverses, caches, compositions."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

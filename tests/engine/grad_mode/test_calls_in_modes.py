@@ -1,7 +1,5 @@
 """The same call in each mode, alone and within a backward, beside PyTorch: what comes out, and what is recorded."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import ExitStack, contextmanager, nullcontext
 

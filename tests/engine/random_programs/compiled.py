@@ -1,7 +1,5 @@
 """Random programs as functions, compiled: each does what it does eagerly, in four calls on copies."""
 
-from __future__ import annotations
-
 import linecache
 import warnings
 from itertools import count

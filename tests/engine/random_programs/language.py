@@ -3,8 +3,6 @@
 Each does the same thing to gradwright's tensors and to PyTorch's.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Activations that are also methods."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a key means: which of its parts are arrays, and whether they fit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Memory formats: strides, values, gradients and writes as in PyTorch."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 from collections.abc import Callable

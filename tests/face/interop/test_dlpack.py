@@ -1,7 +1,5 @@
 """DLPack and NumPy's array protocols: the same memory on both sides, and never a gradient lost on the way."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import array_api_compat

@@ -1,7 +1,5 @@
 """Errors, completion and what is shown, in IPython."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

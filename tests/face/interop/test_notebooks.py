@@ -1,7 +1,5 @@
 """A notebook, run from end to end, and the page that it makes."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

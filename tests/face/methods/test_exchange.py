@@ -1,7 +1,5 @@
 """Exchanging the code of functions: what they do for known classes, and what is asked of others."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a notebook shows of a tensor."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 They are defined in processes of their own, because functions ask for them from the first one on.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Arguments given by a name that there is not."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The functions of `torch.sparse`: PyTorch's values and gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sparse tensors: PyTorch's values and gradients, SciPy's products, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

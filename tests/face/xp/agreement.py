@@ -1,7 +1,5 @@
 """Calling a function of `gradwright.xp` and of array-api-strict on the same arrays, and comparing the results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import array_api_strict as strict

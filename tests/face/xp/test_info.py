@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import array_api_strict as strict
 import pytest
 

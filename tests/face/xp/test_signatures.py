@@ -1,7 +1,5 @@
 """The names and parameters of the namespace, against array-api-strict's."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

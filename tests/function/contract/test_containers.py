@@ -1,7 +1,5 @@
 """Taking containers of tensors apart and putting them together again: every kind, to any depth."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

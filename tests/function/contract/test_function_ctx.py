@@ -1,7 +1,5 @@
 """What a ctx is, and one that is made by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.functions import functions

@@ -1,7 +1,5 @@
 """Gradients that are declared to be no derivatives: what is declared is on the nodes, and checkers report it."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

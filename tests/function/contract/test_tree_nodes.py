@@ -1,7 +1,5 @@
 """Classes registered as nodes of trees: as with PyTorch's functions, and what is refused."""
 
-from __future__ import annotations
-
 import importlib
 import time
 from collections import namedtuple

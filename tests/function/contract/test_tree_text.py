@@ -1,7 +1,5 @@
 """What remains of a tree, as text: PyTorch's, both ways."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Trees taken apart and made again: as PyTorch's functions do it, and with dataclasses open."""
 
-from __future__ import annotations
-
 import importlib
 import time
 from collections import OrderedDict, defaultdict, deque

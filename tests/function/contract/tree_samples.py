@@ -1,7 +1,5 @@
 """Trees to take apart, and PyTorch's functions for trees beside gradwright's."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 

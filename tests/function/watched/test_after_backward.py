@@ -1,7 +1,5 @@
 """What a backward leaves: gradients of its own, whatever buffer it fills; and no change of what others hold."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Holding a function against PyTorch's, with all its gradients, in every combination of options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """Weights of convolutions in another order of memory."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradwright as gw

@@ -1,7 +1,5 @@
 """Running a schedule beside PyTorch's."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The compiled extension that tests share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 

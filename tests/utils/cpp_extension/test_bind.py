@@ -1,7 +1,5 @@
 """What Python sees of C++: arguments, results, Functions, elementwise operations."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

@@ -1,7 +1,5 @@
 """Building: the compiler, what is built anew, and what is kept."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

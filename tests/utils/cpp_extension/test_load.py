@@ -1,7 +1,5 @@
 """Extensions built when a program asks for them, of files and of strings."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import shutil

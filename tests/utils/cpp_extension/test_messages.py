@@ -1,7 +1,5 @@
 """What is told of common mistakes: the user's line, once, and the mend; with each compiler that there is."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import textwrap

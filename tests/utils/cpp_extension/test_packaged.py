@@ -1,7 +1,5 @@
 """The packaged example, built as its users build it, in an environment with nothing else."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Extensions built with a package: `CppExtension` and `BuildExtension` in a ``setup.py``."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`gw::parallel`: threads that are started once, for loops from any thread, loops in loops, and after a fork."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

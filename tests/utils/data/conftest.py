@@ -1,7 +1,5 @@
 """The same programs on gradwright and on PyTorch."""
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 

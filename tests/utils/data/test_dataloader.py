@@ -1,7 +1,5 @@
 """DataLoader: the batches PyTorch's gives, the same with any workers; and what it refuses."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Datasets, and batches of samples."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, namedtuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Samplers draw what PyTorch's draw, and refuse what they refuse."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """Workers: their errors and deaths arrive, and none outlives its loop."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

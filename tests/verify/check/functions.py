@@ -1,7 +1,5 @@
 """A trial to put Functions in, for the tests of the checks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

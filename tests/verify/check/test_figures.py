@@ -1,7 +1,5 @@
 """The data that the figures of a page are drawn from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sample calls made up from annotations, from what backward returns, from defaults and from names."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The plot of lost digits."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 from gradwright.verify.check.losses import losses, outlook

@@ -1,7 +1,5 @@
 """The page of `gradwright check --html`, as a parser and as a browser see it."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

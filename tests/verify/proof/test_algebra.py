@@ -1,7 +1,5 @@
 """Linear algebra of balls: values against NumPy, slopes against calculus."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Ball arrays: arithmetic with slopes, comparisons, the hull of both sides, and what balls refuse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

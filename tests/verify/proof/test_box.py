@@ -1,7 +1,5 @@
 """Box proofs: the bound holds at points in the box, wrong rules are disproved, kinks are named."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The error of a rule, as balls: 0 of what is right, the error of what is wrong, by entries and all at once."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

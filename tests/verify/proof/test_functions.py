@@ -1,7 +1,5 @@
 """Functions of balls: values and slopes against NumPy's, SciPy's and calculus."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.special

@@ -1,7 +1,5 @@
 """First and second derivatives keep their bits over the whole range of a dtype, but for those the page tells of."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Point proofs: right rules are proved, wrong ones disproved, and what balls cannot run is neither."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What runs otherwise on numbers than on balls, or otherwise the next time, is not proved: programs of many kinds."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Series of balls: enclosures of values and derivatives, held against a higher precision and against NumPy."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Making and moving balls, their sums and products: call by call against NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The namespace of balls: formulas find in it what they use, and nothing is made of numbers that are not certain."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

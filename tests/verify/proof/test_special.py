@@ -1,7 +1,5 @@
 """Special functions on balls: values against SciPy, coefficients against a higher precision, over points and balls."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.special

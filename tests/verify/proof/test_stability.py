@@ -1,7 +1,5 @@
 """Digits lost: of formulas that are known to lose them, where, and what would help; of those that do not, none."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """docs/proofs.md says what is proved: each row is proved anew, boxes of one number among them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 
 from gradwright.verify.proof import table
 from gradwright.verify.proof.point import DISPROVED, PROVED, Proof
+from tests.thorough import some
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/proofs.md").read_text(encoding="utf-8")
 ROWS = {match[1]: match[0].split(" | ") for match in re.finditer(r"^\| `(\w+)` \|.*$", PAGE, re.MULTILINE)}
@@ -38,7 +37,7 @@ def test_the_page_counts_its_rows():
     assert f"of {len(boxes)} elementwise ones, {proved} are proved on a box" in words
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", some(RULES, 3))
 def test_a_row_is_true(name):
     found = table.at_samples(RULES[name])
     assert not any(p.status == DISPROVED for p in found)

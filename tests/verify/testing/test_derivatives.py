@@ -1,7 +1,5 @@
 """The checks must be able to fail: each kind of mistake in a derivative is found, at the order where it is made."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Compared are values, gradients, dtypes, and that library and device stay. The da
 the usual device: see tests/face/test_any_library.py.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import array_api_strict

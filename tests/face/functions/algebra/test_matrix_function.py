@@ -1,7 +1,5 @@
 """Functions of Hermitian matrices: values beside SciPy, derivatives at repeated eigenvalues, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The check of compiled forms."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

@@ -1,7 +1,5 @@
 """Digits lost, of functions of one tensor, and of no others."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import gradwright as gw

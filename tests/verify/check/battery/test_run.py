@@ -1,7 +1,5 @@
 """The examples: of every wrong Function the true cause is found, and every right one passes; in both libraries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
