@@ -77,9 +77,7 @@ def test_every_source_file_has_its_tests() -> None:
     report("tests/ does not mirror src/", breaches)
 
 
-LAZY_NAMES = (
-    "if TYPE_CHECKING:", "__getattr__, __dir__ = lazy(", "if not TYPE_CHECKING:\n    __getattr__, __dir__ = lazy(",
-)  # fmt: skip
+LAZY_NAMES = ("if TYPE_CHECKING:", "lazy(__name__")
 
 
 def holds_names_alone(path: Path) -> bool:

@@ -19,7 +19,6 @@ from gradwright.backends.devices import get_default_device as get_default_device
 from gradwright.backends.devices import set_default_device as set_default_device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.base import dtypes as _dtypes
-from gradwright.base import lazy_names as _lazy_names
 from gradwright.base.dtypes import *
 from gradwright.base.errors import AnomalyError as AnomalyError
 from gradwright.base.errors import CapturedTensor as CapturedTensor
@@ -29,6 +28,7 @@ from gradwright.base.errors import GradientWarning as GradientWarning
 from gradwright.base.errors import OutOfMemoryError as OutOfMemoryError
 from gradwright.base.formatting import set_printoptions as set_printoptions
 from gradwright.base.lazy import lazy as _lazy
+from gradwright.base.lazy_names import LAZY as _LAZY
 from gradwright.base.paths import install as _install_paths
 from gradwright.debug.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from gradwright.debug.anomaly import is_anomaly_enabled as is_anomaly_enabled
@@ -162,12 +162,11 @@ if _typing.TYPE_CHECKING:
     from gradwright.verify import check as check
     from gradwright.verify.audit import audit as audit
 
-_LAZY = {name: home for home, names in _lazy_names.LAZY.items() for name in names.split()}
 _install_paths()
-if not _typing.TYPE_CHECKING:  # to which all names that there are are known
-    __getattr__, __dir__ = _lazy(__name__, _LAZY)
+_lazy(__name__, _LAZY)
 
-_OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *_LAZY} - {"check", "optim", "testing", "viz"}
+_OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *" ".join(_LAZY.values()).split()}
+_OFFERED -= {"check", "optim", "testing", "viz"}
 __all__ = [
     name for name in sorted({*globals(), *_OFFERED})
     if name[0] != "_" and (name in _OFFERED or type(globals()[name]) is not type(autograd))

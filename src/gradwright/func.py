@@ -1,7 +1,5 @@
 """Functions made of functions, under PyTorch's names (``torch.func``): derivatives, batches, modules without state."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.nn.per_sample import per_sample_gradients
 from gradwright.nn.stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
@@ -20,5 +18,4 @@ __all__ = [
     "sparsity", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

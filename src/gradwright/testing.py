@@ -15,7 +15,4 @@ __all__ = [
     "assert_allclose", "assert_close", "check_derivatives", "check_passes", "check_portable", "draw", "make_tensor",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(
-        __name__, dict.fromkeys(("assert_allclose", "assert_close", "make_tensor"), "gradwright.pytorch.testing")
-    )
+lazy(__name__, {"gradwright.pytorch.testing": "assert_allclose assert_close make_tensor"})

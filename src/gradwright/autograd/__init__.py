@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
     from gradwright.verify.diagnosis import Diagnosis, diagnose
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__, {
-        **dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"),
-        **dict.fromkeys(("Diagnosis", "diagnose"), "gradwright.verify.diagnosis"),
-        "forward_ad": "gradwright.autograd.forward_ad",
-    })  # fmt: skip
-    del gradcheck  # the module, which has the name of its function
+lazy(__name__, {
+    "gradwright.autograd.forward_ad": "forward_ad",
+    "gradwright.verify.diagnosis": "Diagnosis diagnose",
+    "gradwright.verify.gradcheck": "gradcheck gradgradcheck",
+})  # fmt: skip
+del gradcheck  # the module, which has the name of its function

@@ -1,7 +1,5 @@
 """Forward mode by hand: PyTorch's ``torch.autograd.forward_ad``."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.transform.forward_ad import (
     UnpackedDualTensor,
@@ -19,5 +17,4 @@ __all__ = [
     "exit_dual_level", "make_dual", "unpack_dual",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

@@ -10,7 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vhp", "vjp"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(
-        __name__, dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "gradwright.transform.functional")
-    )
+lazy(__name__, {"gradwright.transform.functional": "hessian hvp jacobian jvp vhp vjp"})

@@ -10,5 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__, dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"))
+lazy(__name__, {"gradwright.verify.gradcheck": "gradcheck gradgradcheck"})

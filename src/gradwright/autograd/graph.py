@@ -1,7 +1,5 @@
 """Nodes, edges, hooks on several tensors and on what is saved."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.engine.edges import GradientEdge, get_gradient_edge, increment_version, register_multi_grad_hook
 from gradwright.engine.node import Node
@@ -17,5 +15,4 @@ __all__ = [
     "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

@@ -10,9 +10,6 @@ from typing import Any
 
 from gradwright.base.paths import PUBLIC, PUBLIC_NAMES
 
-_Functions = tuple[Callable[[str], Any], Callable[[], list[str]]]
-
-
 SURROUNDINGS = frozenset(f"torch.{name}" for name in (
     "accelerator", "amp", "autograd.profiler", "backends.cudnn", "backends.cuda", "backends.mkl", "backends.mkldnn",
     "backends.mps", "compiler", "cpu", "futures", "fx", "hub", "jit", "library", "mps", "multiprocessing",
@@ -21,14 +18,16 @@ SURROUNDINGS = frozenset(f"torch.{name}" for name in (
 """Modules of PyTorch's that are served to programs which import torch, and not under gradwright's own name."""
 
 
-def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _Functions:
-    """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import lazily the module that holds it.
+def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> Callable[[str], Any]:
+    """Give ``module`` a ``__getattr__`` and a ``__dir__``, with names to import lazily by the module that holds them.
 
     A name that is the end of its module's is that module, and so is a public path of one that has moved. ``__dir__``
     lists ``__all__``, the public ones of ``names``, the modules ``beside``, and what Python gives every module. The
-    AttributeError of any other name has the nearest.
+    AttributeError of any other name has the nearest. Returns the ``__getattr__``.
+
+    They are not written in the module: type checkers take one that has a ``__getattr__`` to have every name.
     """
-    here, homes = sys.modules[module], names or {}
+    here, homes = sys.modules[module], {name: home for home, all_of in (names or {}).items() for name in all_of.split()}
     scope, module = vars(here), PUBLIC_NAMES.get(module, module)
 
     def find(name: str) -> Any:
@@ -47,7 +46,8 @@ def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _
         public = (name for name in homes if name[0] != "_")
         return sorted({*scope.get("__all__", ()), *public, *beside, *(name for name in scope if name.startswith("__"))})
 
-    return find, offered
+    scope.update(__getattr__=find, __dir__=offered)
+    return find
 
 
 def surroundings(module: str, name: str) -> str:

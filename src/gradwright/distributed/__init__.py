@@ -22,10 +22,8 @@ __all__ = [
     "Mesh", "PartSampler", "barrier", "gather", "get_rank", "get_world_size", "init", "is_available", "is_initialized",
     "layout", "mesh", "replicate", "save", "shard", "shard_parameters", "shutdown",
 ]  # fmt: skip
-_MESHES = "Mesh gather layout mesh replicate shard shard_parameters"
-_SESSION = "PartSampler barrier get_rank get_world_size init is_available is_initialized save shutdown"
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__, {
-        **dict.fromkeys(_MESHES.split(), "gradwright.distributed.meshes"),
-        **dict.fromkeys(_SESSION.split(), "gradwright.distributed.session"),
-    })  # fmt: skip
+lazy(__name__, {
+    "gradwright.distributed.meshes": "Mesh gather layout mesh replicate shard shard_parameters",
+    "gradwright.distributed.session":
+        "PartSampler barrier get_rank get_world_size init is_available is_initialized save shutdown",
+})  # fmt: skip

@@ -1,7 +1,5 @@
 """Probability distributions under the names of `torch.distributions`: densities, draws, divergences."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.distributions import transforms
 from gradwright.distributions.composed import Independent, MixtureSameFamily, TransformedDistribution
@@ -67,5 +65,4 @@ __all__ += transforms.__all__
 
 told_keywords(globals(), __all__)
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

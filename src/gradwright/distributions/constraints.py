@@ -35,8 +35,7 @@ __all__ = [
     "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 class Constraint:

@@ -23,8 +23,7 @@ __all__ = [
     "max_memory_allocated", "mem_get_info", "memory_allocated", "set_device", "synchronize",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 _initialized = False

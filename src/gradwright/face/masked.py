@@ -27,8 +27,7 @@ __all__ = [
     "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 def _lowest(d: dtypes.dtype) -> Any:

@@ -37,8 +37,7 @@ __all__ = [
     "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 psi = digamma
 expit, exp2, expm1 = _elementwise.sigmoid, _elementwise.exp2, _elementwise.expm1

@@ -1,7 +1,5 @@
 """Modules: parameters, layers and their containers, under PyTorch's names."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy as _lazy
 from gradwright.face.reading.keywords import told_keywords as _told_keywords
 from gradwright.nn import functional as functional
@@ -39,8 +37,7 @@ from gradwright.nn.parameters import ParameterList as ParameterList
 
 __all__ = ["functional", "init", "utils", *(name for name, value in globals().items() if isinstance(value, type))]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = _lazy(__name__, {}, "modules", "parameter")
+_lazy(__name__, {}, "modules", "parameter")
 
 for _name in __all__:
     _own_init(globals()[_name])

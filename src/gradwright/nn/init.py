@@ -26,8 +26,7 @@ __all__ = [
     "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 _GAINS = dict.fromkeys(
     ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"), 1

@@ -26,8 +26,7 @@ __all__ = [
     "is_sparse",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 class Parameter(Tensor):

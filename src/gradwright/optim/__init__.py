@@ -20,5 +20,5 @@ told_keywords(globals(), __all__)
 
 if TYPE_CHECKING:
     from gradwright.optim import swa_utils as swa_utils
-else:
-    __getattr__, __dir__ = lazy(__name__, {"swa_utils": "gradwright.optim.swa_utils"})
+
+lazy(__name__, {"gradwright.optim.swa_utils": "swa_utils"})

@@ -23,8 +23,7 @@ __all__ = [
     "update_bn",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:

@@ -5,8 +5,6 @@
 safetensors format itself, with checksums). `checkpoint` reads and writes PyTorch's files.
 """
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.errors import FileError, UnsafeGlobalError
 from gradwright.base.lazy import lazy
 from gradwright.serialization.checkpoint.safe_globals import (
@@ -22,5 +20,4 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

@@ -11,7 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["checkpoint", "cpp_extension", "data"]
 
-if not TYPE_CHECKING:  # those bring multiprocessing, threads, hashes
-    __getattr__, __dir__ = lazy(
-        __name__, {name: f"gradwright.utils.{name}" for name in ("_pytree", "cpp_extension", "data")}
-    )
+lazy(__name__, {f"gradwright.utils.{name}": name for name in ("_pytree", "cpp_extension", "data")})

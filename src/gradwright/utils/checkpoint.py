@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from gradwright.base.errors import kind
 from gradwright.base.lazy import lazy
@@ -70,8 +70,7 @@ __all__ = [
     "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 R = TypeVar("R")
 _early_stop: ContextVar[bool | None] = ContextVar("early stop, if it has been set", default=None)

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from gradwright.verify.proof.stability import stability as stability
     from gradwright.verify.witness import Witness as Witness
     from gradwright.verify.witness import second_witness as second_witness
-else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {
-            **dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
-            **dict.fromkeys(("Stability", "stability"), "gradwright.verify.proof.stability"),
-            **dict.fromkeys(("Sampled", "sampled"), "gradwright.verify.chance"),
-            **dict.fromkeys(("Witness", "second_witness"), "gradwright.verify.witness"),
-        },
-    )
+
+lazy(__name__, {
+    "gradwright.verify.chance": "Sampled sampled",
+    "gradwright.verify.proof": "Proof prove prove_on",
+    "gradwright.verify.proof.stability": "Stability stability",
+    "gradwright.verify.witness": "Witness second_witness",
+})  # fmt: skip

@@ -9,8 +9,6 @@ program.py   `program`: a compiled function's program to records
 layer_table.py `summary`: a module's layers  plots.py     `plot_gradients`; `plot_jacobian` stands beside the checkers
 """
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.verify.jacobian_plot import plot_jacobian
 from gradwright.viz import dot, explorer, mermaid, svg, text
@@ -28,7 +26,6 @@ __all__ = ["Edge", "Flow", "Gradient", "Graph", "GraphNode", "Layer", "Place", "
            "Summary", "Values", "explore", "graph", "play", "make_dot",
            "plot_gradients", "plot_jacobian", "program", "summary", "trace"]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 forms.update(text=text.text, dot=dot.dot, mermaid=mermaid.mermaid, svg=svg.svg, html=explorer.page)

@@ -1,7 +1,5 @@
 """Changes of variables: invertible ones for distributions, others onto constrained sets."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.distributions.transforms import onto as _onto  # noqa: F401 - it enters them in the tables
 from gradwright.distributions.transforms.elementwise import (
@@ -39,5 +37,4 @@ __all__ = [
     "identity_transform",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

@@ -1,7 +1,5 @@
 """Random numbers: PyTorch's functions; the generator behind them is in `backends.generator`."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.backends.generator import initial_seed, seed
 from gradwright.base.lazy import lazy
 from gradwright.face.random.laws import bernoulli, binomial, multinomial, normal, poisson
@@ -24,5 +22,4 @@ __all__ = [
     "randperm", "seed", "set_rng_state",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

@@ -25,8 +25,7 @@ __all__ = [
     "hann", "kaiser", "nuttall",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout: Any = None, device: Any = None,

@@ -1,12 +1,9 @@
 """Sparse tensors in coordinate form, under the names of `torch.sparse`: products, sums, softmax, with derivatives."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.face.sparse.functions import addmm, log_softmax, mm, softmax, sum  # noqa: A004 - PyTorch's names
 from gradwright.face.sparse.tensor import SparseTensor, sparse_coo_tensor
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sparse_coo_tensor", "sum"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

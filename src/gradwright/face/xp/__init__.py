@@ -46,7 +46,7 @@ __all__ = ["bfloat16", "e", "fft", "inf", "linalg", "matmul", "matrix_transpose"
 __all__ += ["vecdot", *(_d.name for _d in info.STANDARD)]  # noqa: PLE0604 - they are strings
 for _part in (creation, data_types, elementwise, manipulation, searching, statistical):
     __all__ += _part.__all__
-_lacking, __dir__ = lazy(__name__)
+_lacking = lazy(__name__)
 
 
 def __getattr__(name: str) -> Any:

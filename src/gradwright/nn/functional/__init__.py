@@ -1,7 +1,5 @@
 """The functions behind the modules: the same formulas, with their parameters handed in."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy as _lazy
 from gradwright.nn.functional.activation import *
 from gradwright.nn.functional.attention import *
@@ -21,5 +19,4 @@ from gradwright.nn.functional.sparse import *
 
 __all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = _lazy(__name__)
+_lazy(__name__)

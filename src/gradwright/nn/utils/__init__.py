@@ -1,7 +1,5 @@
 """Helpers around modules: gradients clipped, parameters as one vector or computed from others, sequences packed."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.nn.utils import clip_grad, convert_parameters, parametrizations, parametrize, rnn
 from gradwright.nn.utils.clip_grad import (
@@ -36,5 +34,4 @@ __all__ = [
     "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__, {"prune": "gradwright.nn.utils.prune"}, "fusion")
+lazy(__name__, {"gradwright.nn.utils.prune": "prune"}, "fusion")

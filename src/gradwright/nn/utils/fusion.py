@@ -17,8 +17,7 @@ M = TypeVar("M", bound=Module)
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 def _fused(w: Any, b: Any, rm: Any, rv: Any, eps: float, bn_w: Any, bn_b: Any, shape: list[int]) -> tuple[Any, Any]:

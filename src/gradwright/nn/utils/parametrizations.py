@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base.lazy import lazy
 from gradwright.engine.grad_mode import no_grad
@@ -18,8 +18,7 @@ from gradwright.nn.utils import parametrize
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 def _norm_except(weight: Any, dim: int) -> Any:

@@ -16,7 +16,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base.lazy import lazy
 from gradwright.engine.grad_mode import no_grad
@@ -33,8 +33,7 @@ __all__ = [
     "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 @contextmanager

@@ -26,8 +26,7 @@ __all__ = [
     "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 class BasePruningMethod(ABC):

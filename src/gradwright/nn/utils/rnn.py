@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gradwright.backends.devices import cuda
 from gradwright.base import dtypes
@@ -19,8 +19,7 @@ __all__ = [
     "pad_sequence", "unpack_sequence", "unpad_sequence",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
 
 
 class _Packed(NamedTuple):

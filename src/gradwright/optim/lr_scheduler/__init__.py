@@ -3,8 +3,6 @@
 A schedule is made for an optimiser; its ``step()`` is called after the optimiser's, once an epoch (or once a batch).
 """
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.face.reading.keywords import told_keywords
 from gradwright.optim.lr_scheduler.base import ChainedScheduler, LRScheduler, ReduceLROnPlateau, SequentialLR
@@ -32,5 +30,4 @@ __all__ = [
 
 told_keywords(globals(), __all__)
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

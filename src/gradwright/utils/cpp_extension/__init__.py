@@ -17,10 +17,8 @@ __all__ = [
     "load_inline",
 ]  # fmt: skip
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # they need setuptools
     from gradwright.utils.cpp_extension.packaging import BuildExtension as BuildExtension
     from gradwright.utils.cpp_extension.packaging import CppExtension as CppExtension
-else:  # they need setuptools
-    __getattr__, __dir__ = lazy(
-        __name__, dict.fromkeys(("BuildExtension", "CppExtension"), "gradwright.utils.cpp_extension.packaging")
-    )
+
+lazy(__name__, {"gradwright.utils.cpp_extension.packaging": "BuildExtension CppExtension"})

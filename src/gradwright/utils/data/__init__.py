@@ -1,7 +1,5 @@
 """Datasets, samplers and loaders, under the names of `torch.utils.data`."""
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.face.reading.keywords import told_keywords
 from gradwright.utils.data.dataloader import DataLoader
@@ -35,5 +33,4 @@ __all__ = [
 
 told_keywords(globals(), __all__)
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)

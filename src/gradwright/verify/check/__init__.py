@@ -7,8 +7,6 @@ battery/     the checks                                   table.py, page.py   th
 bridge.py    PyTorch's Functions as gradwright's
 """
 
-from typing import TYPE_CHECKING
-
 from gradwright.base.lazy import lazy
 from gradwright.verify.check.calls import samples
 from gradwright.verify.check.isolate import check
@@ -16,5 +14,4 @@ from gradwright.verify.check.records import Checked, Finding, Outcome, Report
 
 __all__ = ["Checked", "Finding", "Outcome", "Report", "check", "samples"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy(__name__)
+lazy(__name__)
