@@ -327,7 +327,7 @@ def test_flags_of_an_absent_library_can_be_set():
 def test_the_names_are_pytorchs(torch):
     invented = [name for name in gradwright.__all__ if not hasattr(torch, name)]
     assert set(invented) == served.OURS
-    for module in (served.SHARED | served.ELSEWHERE.keys() | served.SUBSTITUTES.keys()) - {"torch._six"}:  # of old
+    for module in (served.SHARED | served.ELSEWHERE.keys() | served.SUBSTITUTES.keys()):
         importlib.import_module(module)  # PyTorch's own here: it has them all
 
 

@@ -2,8 +2,6 @@
 
 import importlib
 
-import pytest
-
 import gradwright as gw
 from gradwright.pytorch import compiler, private
 
@@ -20,11 +18,6 @@ def test_tensors_as_one_vector_and_back(torch):
         flat = flatten(tensors)
         assert flat.tolist() == [0, 1, 2, 3, 4, 5, 7, 0, 1]
         assert [x.tolist() for x in back(flat, tensors)] == [x.tolist() for x in tensors]
-
-
-@pytest.mark.parametrize("name", ["container_abcs", "string_classes", "inf"])
-def test_names_of_old(name):
-    assert hasattr(private, name)
 
 
 def test_tensors_that_count_as_not_written(T):

@@ -1,5 +1,7 @@
 """Settings that change nothing but what is asked of them."""
 
+import os
+
 import pytest
 
 import gradwright as gw
@@ -58,3 +60,10 @@ def test_the_default_tensor_type_is_that_of_a_legacy_class():
             gw.set_default_tensor_type("torch.cuda.FloatTensor")
     finally:
         gw.set_default_dtype(gw.float32)
+
+
+@pytest.mark.parametrize(("told", "threads"), [("3", 3), ("2,1", 2), ("many", os.cpu_count())])
+def test_the_environment_says_how_many_threads(monkeypatch, told, threads):
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    monkeypatch.setitem(settings._now, "threads", None)
+    assert settings.get_num_threads() == threads

@@ -143,7 +143,8 @@ def _read(text: str, index: int | None) -> tuple[Library, Any]:
     name, _, number = text.partition(":")
     if name in PLUGINS and not may_be_there(name):
         raise RuntimeError(f"gradwright has no device {text!r}: such devices are JAX's, which here has none of them "
-                           f"(for those of this machine: pip install '{PLUGINS[name][1]}')")  # fmt: skip
+                           f"(for those of this machine: pip install '{PLUGINS[name][1]}'). For a program that goes on "
+                           "without: device = 'cuda' if torch.cuda.is_available() else 'cpu'")  # fmt: skip
     if name in BROUGHT:
         import_module(BROUGHT[name])
     one = next((one for one in _others() if name in one.kinds()), None)
@@ -151,7 +152,7 @@ def _read(text: str, index: int | None) -> tuple[Library, Any]:
         if name in dtypes.NAMES:
             raise RuntimeError(f"Invalid device string: {name!r}, a dtype by its name; expected gradwright.{name}")
         names = dict.fromkeys(("cpu", *(name for one in _others() for name in one.kinds()), *BROUGHT))
-        raise RuntimeError(f"gradwright has no device {text!r} yet: every tensor lives on {', '.join(map(repr, names))}"
+        raise RuntimeError(f"gradwright has no device {text!r}: every tensor lives on {', '.join(map(repr, names))}"
                            "; gradwright.backends.register makes another library known")  # fmt: skip
     if "=" in number:
         return one, one.mesh(name, number)

@@ -178,6 +178,9 @@ class State(Hooked, Tree):
         for what, keys in (("Unexpected", found.unexpected_keys), ("Missing", found.missing_keys)) if strict else ():
             if keys:
                 faults.insert(0, "{} key(s) in state_dict: {}. ".format(what, ", ".join(f'"{key}"' for key in keys)))
+        if found.unexpected_keys and strict and all(key.startswith("module.") for key in state_dict):
+            faults.append("Each key begins with 'module.', as a DataParallel's do: call nn.modules.utils."
+                          "consume_prefix_in_state_dict_if_present(state_dict, 'module.') before")  # fmt: skip
         if faults:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(faults))
         for tensor, value in copies:

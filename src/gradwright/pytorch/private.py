@@ -1,8 +1,7 @@
-"""Small things that programs take from PyTorch's private modules ``_utils``, ``_jit_internal`` and ``_six``."""
+"""Small things that programs take from PyTorch's private modules ``_utils`` and ``_jit_internal``."""
 
 from __future__ import annotations
 
-import collections.abc as container_abcs
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from itertools import accumulate
@@ -17,13 +16,10 @@ from gradwright.pytorch.jit import Final, Future, export, ignore, is_scripting, 
 
 __all__ = [
     "Final", "Future", "_flatten_dense_tensors", "_overload", "_overload_method",
-    "_unflatten_dense_tensors", "_unsafe_preserve_version_counter", "boolean_dispatch", "container_abcs",
-    "export", "ignore", "inf", "is_compiling", "is_scripting", "set_multithreading_enabled", "string_classes",
-    "unused",
+    "_unflatten_dense_tensors", "_unsafe_preserve_version_counter", "boolean_dispatch",
+    "export", "ignore", "is_compiling", "is_scripting", "set_multithreading_enabled", "unused",
 ]  # fmt: skip
 
-inf = float("inf")
-string_classes = (str, bytes)
 _overload = _overload_method = export
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import gradwright
 from gradwright.engine.hooks import RemovableHandle
 from gradwright.pytorch import flags
+from gradwright.pytorch.version import TorchVersion
 
 # PyTorch's modules that gradwright keeps at the same path with the same meaning, those still to be written included.
 # Not among them: gradwright's own parts, some of which have the name of a different thing in PyTorch (`backends`).
@@ -25,7 +26,7 @@ SHARED = frozenset({
     "torch.nn.utils.parametrizations", "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.nn.utils.rnn",
     "torch.nn.utils.spectral_norm", "torch.nn.utils.weight_norm",
     "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer", "torch.optim.swa_utils",
-    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils._pytree", "torch.utils.benchmark",
+    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils._pytree",
     "torch.utils.checkpoint", "torch.utils.cpp_extension", "torch.utils.data",
     "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler",
 })  # fmt: skip
@@ -69,7 +70,8 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "torch._utils": "gradwright.pytorch.private", "torch._vmap_internals": "gradwright.pytorch.private",
     "torch.functional": "gradwright",
     "torch.utils.data._utils": "gradwright.utils.data", "torch.utils.data._utils.collate": "gradwright.utils.data",
-    "torch._jit_internal": "gradwright.pytorch.private", "torch._six": "gradwright.pytorch.private",
+    "torch._jit_internal": "gradwright.pytorch.private",
+    "torch.torch_version": "gradwright.pytorch.version", "torch.utils.benchmark": "gradwright.pytorch.benchmark",
 }  # fmt: skip
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
@@ -181,7 +183,7 @@ OURS = frozenset({
 })  # fmt: skip
 
 # The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
-VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
+VERSION = TorchVersion(f"2.13.0+gradwright.{gradwright.__version__}")
 
 SUBSTITUTES: Mapping[str, Mapping[str, Any]] = flags.MODULES | {
     "torch._dynamo.config": {"automatic_dynamic_shapes": True, "cache_size_limit": 8, "recompile_limit": 8,

@@ -31,8 +31,9 @@ def _count(function: str, n: Any) -> int:
 
 
 def get_num_threads() -> int:
-    """What `set_num_threads` has set, or how many processors there are."""
-    return _now["threads"] or os.cpu_count() or 1
+    """What `set_num_threads` has set, or OMP_NUM_THREADS, or how many processors there are."""
+    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return _now["threads"] or (int(told) if told.isdecimal() else 0) or os.cpu_count() or 1
 
 
 def set_num_threads(n: int) -> None:
