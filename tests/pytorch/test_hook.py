@@ -144,7 +144,7 @@ def test_imports(statement, name, value):
 @pytest.mark.usefixtures("hook")
 def test_all_public_names_are_served():
     torch = importlib.import_module("torch")
-    for name in set(gradwright.__all__) - served.OURS:
+    for name in set(gradwright.__all__) - served.OURS - served.MORE["torch"].keys():
         ours = getattr(gradwright, name)
         theirs = getattr(torch, name)
         assert isinstance(ours, ModuleType) or ours in (theirs, getattr(theirs, "__wrapped__", None))
