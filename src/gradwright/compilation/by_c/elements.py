@@ -353,8 +353,34 @@ def _erf(name: str) -> Callable[[Node, bool], Element | None]:
     return made
 
 
+def _quotient(of_floats: str, of_integers: str, alike: bool = True) -> Callable[[Node, bool], Element | None]:
+    """A remainder, or a quotient rounded down; of integers only by what is known not to be 0, which raises."""
+
+    def made(node: Node, exact: bool) -> Element | None:
+        if len(node.args) != 2 or node.kwargs or not _all_known(node.args):
+            return None
+        text = f"{of_floats}{suffix(node.dtype)}({{0}}, {{1}})"
+        if node.dtype.kind != "f":
+            y = node.args[1]
+            known = not isinstance(y, Node) or y.op == CONSTANT
+            if node.dtype == BOOL or not known or not np.all(y.args[0] if isinstance(y, Node) else y):
+                return None
+            text = of_integers
+        elif exact and not alike:
+            return None
+        return _element(node.args, (node.dtype, node.dtype), text, node.dtype)
+
+    return made
+
+
+_LEFT, _OTHER = "({1} == -1 ? 0 : {0} % {1})", "({1} != -1 && {0} % {1} != 0 && ({0} ^ {1}) < 0)"
+"""What is left of an integer, the smallest by -1, too, which is no number in C; whether its sign is the other one."""
+
 _SPECIAL: dict[str, Callable[[Node, bool], Element | None]] = {
     "where": _where, "astype": _astype, "clip": _clip, "power": _power, "pow": _power,
     "zeros_like": _fill(0), "ones_like": _fill(1), "zero": _fill(0), "copy": _copy, "ascontiguousarray": _copy,
+    "fmod": _quotient("left", _LEFT), "remainder": _quotient("rest", f"{_LEFT} + ({_OTHER} ? {{1}} : 0)"),
+    "floor_divide": _quotient("whole", f"({{1}} == -1 ? -{{0}} : {{0}} / {{1}}) - {_OTHER}", alike=False),
+    "special.ndtr": _erf("below"),
     "round": _round, "special.erf": _erf("erf"), "special.erfc": _erf("erfc"), "asarray": _copy,
 }  # fmt: skip

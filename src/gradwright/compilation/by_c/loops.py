@@ -25,7 +25,7 @@ from gradwright.compilation.node import CONSTANT, Node
 
 _JOIN = {"sum": "{0} += {1};", "prod": "{0} *= {1};", "any": "{0} |= {1};", "all": "{0} &= {1};",
          "max": "{0} = MOST({0}, {1});", "min": "{0} = LEAST({0}, {1});"}  # fmt: skip
-_CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "most", "min": "least"}
+CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "most", "min": "least"}
 
 
 class Sum(NamedTuple):
@@ -62,15 +62,16 @@ class Sum(NamedTuple):
     @property
     def clause(self) -> str:
         """What a loop of vectors calls it."""
-        kind = _CLAUSE[self.kind]
-        return kind if kind in "+*|&" else f"{kind}_{_short(self.dtype)}"
+        kind = CLAUSE[self.kind]
+        return kind if kind in "+*|&" else f"{kind}_{short(self.dtype)}"
 
     def join(self, to: str, value: str) -> str:
         """The statement that adds a value to a place."""
         return _JOIN[self.kind].format(to, value)
 
 
-def _short(dtype: Any) -> str:
+def short(dtype: Any) -> str:
+    """A dtype in few letters."""
     return f"{dtype.kind}{8 * dtype.itemsize}"
 
 
@@ -82,7 +83,7 @@ def extremes() -> str:
             continue
         for kind, macro in (("max", "MOST"), ("min", "LEAST")):
             start = Sum(None, kind, (), ()).start(dtype)  # type: ignore[arg-type]
-            word = f"{_CLAUSE[kind]}_{_short(dtype)}"
+            word = f"{CLAUSE[kind]}_{short(dtype)}"
             lines.append(f"#pragma omp declare reduction({word} : {name} : omp_out = {macro}(omp_out, omp_in)) "
                          f"initializer(omp_priv = {start})")  # fmt: skip
     return "\n".join(lines)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwright.compilation.by_c.elements import Element, castable, element, known
 from gradwright.compilation.by_c.gathers import Gather, Spread, gather_of, spread_of
+from gradwright.compilation.by_c.lines import Line, line_of
 from gradwright.compilation.by_c.places import Place, in_order, is_view, view
 from gradwright.compilation.by_c.windows import Windows, as_view, windows_of, without_padding
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, INPUT, PICK, Node, Program
@@ -49,7 +50,7 @@ class Check(NamedTuple):
     expected: bytes
 
 
-Way = Element | Reduction | Product | Windows | Gather | Spread | Join | Check | None
+Way = Element | Reduction | Product | Windows | Gather | Spread | Line | Join | Check | None
 
 
 class Lowered:
@@ -57,8 +58,8 @@ class Lowered:
 
     Attributes:
         nodes: in order, without views.
-        how: for each of them an Element, a Reduction, a Product, Windows, a Gather, a Spread, a Join, a Check, or None:
-            a call.
+        how: for each of them an Element, a Reduction, a Product, Windows, a Gather, a Spread, a Line, a Join, a Check,
+            or None: a call.
         places: of every node that is an array, but of those that are not computed.
         part_of: for each part of a Join its node.
         outputs: for each output the node whose memory it is, which is no other's and no view, input or constant.
@@ -222,6 +223,10 @@ class Lowered:
         picked = spread_of(node)
         if picked is not None and self._lies([picked.operand]):
             return picked
+        line = line_of(node, exact)
+        if line is not None and self._lies([line.operand]):
+            whole = line.axis is None and not self.places[line.operand].contiguous
+            return line._replace(operand=self._copied(line.operand)) if whole else line
         if exact:
             return None
         found = self._windows(node) or _reduction(node) or self._product(node)

@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 from gradwright.compilation.by_c.build import vector_functions
 from gradwright.compilation.by_c.convolutions import VECTORS, columns, direct
 from gradwright.compilation.by_c.elements import NAMES
+from gradwright.compilation.by_c.functions import needed
 from gradwright.compilation.by_c.gathers import Gather, Spread
+from gradwright.compilation.by_c.line_text import lines
+from gradwright.compilation.by_c.lines import Line
 from gradwright.compilation.by_c.loops import MACROS, Loop, extremes, tame
 from gradwright.compilation.by_c.lowered import Check, Lowered
 from gradwright.compilation.by_c.memory import Memory, pointer
@@ -96,21 +99,6 @@ typedef void (*parallel_t)(void (*)(char **, long), char **, long);
 """WHOLE: of a cast there and back the compiler makes trunc(x), which differs for -0.5, NaN and what is large."""
 
 
-# The vector form of exp takes its entries one by one if one of them is -inf, as what is masked is. So it gets 0 where
-# e**x is 0, by bits: a choice the compiler would make after the call.
-_EXP = {
-    end: f"""
-static inline {kind} exponential{end}({kind} x) {{
-  union {{ {kind} number; {bits} bits; }} at = {{ x }}, e;
-  {bits} held = -({bits}) !(x < {least}{end});
-  at.bits &= held; e.number = exp{end}(at.number); e.bits &= held;
-  return e.number;
-}}
-"""
-    for end, kind, bits, least in (("", "double", "long long", "-746.0"), ("f", "float", "int", "-104.0"))
-}
-
-
 class Source(NamedTuple):
     """A program in C.
 
@@ -159,6 +147,11 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             texts.append((_about(step.nodes, " x ".join(map(str, first.shape))), text))
             calls.append(f"spread_{k}(P);")
             record |= {"kind": "C", "entries": math.prod(first.shape)}
+        elif isinstance(way := lowered.how[first], Line):
+            text = lines(k, first, way, lowered.places.__getitem__, memory)
+            texts.append((_about(step.nodes, " x ".join(map(str, way.operand.shape))), text))
+            calls.append(f"lines_{k}(P);")
+            record |= {"kind": "C", "entries": math.prod(way.operand.shape)}
         elif lowered.how[first] is not None:
             texts.append((_about(step.nodes, " x ".join(map(str, first.shape))), product(k, first, lowered, memory)))
             calls.append(f"product_{k}(P);")
@@ -185,7 +178,7 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
     single = (f"static long turn(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n  return 0;\n}}\n"
               "long step(char **P, long number) { return turn(P, number); }\n")  # a name that the C library has, too
     body = "\n".join([*parts, single, *runs])
-    body = "\n".join([*(_EXP[end] for end in ("", "f") if f"exponential{end}(" in body), body])
+    body = needed(body) + body
     return Source("\n".join([*_head(body, blas), body]), stretches, records)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradwright.compilation.by_c.elements import Element
 from gradwright.compilation.by_c.gathers import Gather, Spread
+from gradwright.compilation.by_c.lines import Line
 from gradwright.compilation.by_c.lowered import COPY, Check, Join, Lowered, Product, Reduction
 from gradwright.compilation.by_c.places import Place, in_order, short
 from gradwright.compilation.by_c.windows import Windows
@@ -39,7 +40,7 @@ def operands(lowered: Lowered, node: Node) -> Iterator[Node]:
         yield way.operand
     elif isinstance(way, (Product, Join)):
         yield from way if isinstance(way, Product) else way.parts
-    elif isinstance(way, (Check, Spread)):
+    elif isinstance(way, (Check, Spread, Line)):
         yield way.operand
     elif isinstance(way, (Windows, Gather)):
         yield from way.operands
