@@ -27,6 +27,7 @@ from benchmarks import (
     footprint,
     graph,
     indexing,
+    large,
     lltm,
     memory,
     networks,
@@ -38,8 +39,8 @@ from benchmarks import (
 from benchmarks.runner import Case, Pace, Result, amount, measure
 
 MODULES = (
-    overhead, indexing, training, networks, beyond, extension, lltm, graph, transforms, compiled, depth, by_jax,
-    pictures, memory, footprint,
+    overhead, indexing, training, networks, beyond, extension, lltm, graph, transforms, compiled, depth, large,
+    by_jax, pictures, memory, footprint,
 )  # fmt: skip
 CASES = [c for module in MODULES for c in vars(module).values() if isinstance(c, Case)]
 FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)

@@ -38,7 +38,7 @@ def training(lib: Any, layers: int, optimizer: str) -> Callable[[], Any]:
     return step
 
 
-def _against(name: str, limit: float, ours: Callable[[], Any], theirs: Callable[[], Any]) -> Case:
+def against(name: str, limit: float, ours: Callable[[], Any], theirs: Callable[[], Any]) -> Case:
     """A case of two steps, made when they are measured."""
     return timed(name, limit=limit)(lambda lib: quiet(ours() if lib is gradwright else theirs()))
 
@@ -69,12 +69,12 @@ def _cases() -> dict[str, Case]:
             c, plan = (partial(_made, n, optimizer, backend) for backend in ("c", "plan"))
             eager = partial(training, gradwright, n, optimizer)
             what = f"{n} layers, {optimizer}"
-            found[f"torch_{optimizer}_{n}"] = _against(f"compiled (c) / PyTorch: {what}", 0.12, c,
-                                                       partial(_torch, n, optimizer))  # fmt: skip
-            found[f"c_{optimizer}_{n}"] = _against(f"compiled (c) / eager: {what}", 0.35, c, eager)
-            found[f"plan_{optimizer}_{n}"] = _against(f"compiled (plan) / eager: {what}", 1.0, plan, eager)
+            found[f"torch_{optimizer}_{n}"] = against(f"compiled (c) / PyTorch: {what}", 0.12, c,
+                                                      partial(_torch, n, optimizer))  # fmt: skip
+            found[f"c_{optimizer}_{n}"] = against(f"compiled (c) / eager: {what}", 0.35, c, eager)
+            found[f"plan_{optimizer}_{n}"] = against(f"compiled (plan) / eager: {what}", 1.0, plan, eager)
         few, many = (partial(_made, n, optimizer, "c") for n in (8, 128))
-        found[f"growth_{optimizer}"] = _against(f"compiled (c), 128 layers / 8: {optimizer}", 18, many, few)
+        found[f"growth_{optimizer}"] = against(f"compiled (c), 128 layers / 8: {optimizer}", 18, many, few)
     return found
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 import gradwright
 from benchmarks.compiled import compiled
-from benchmarks.runner import Case, Figure, Pace, fresh, timed
+from benchmarks.depth import against
+from benchmarks.runner import Case, Figure, Pace, fresh
 
 Inputs = tuple[Any, ...]
 
@@ -195,3 +196,66 @@ def functional(torch: Any, name: str) -> Callable[[], Any]:
         return loss
 
     return step
+
+
+# -- the cases --
+
+
+def side(how: str, name: str) -> Callable[[], Any]:
+    """A step that is ready: "eager", "plan", "c", or PyTorch's, "torch" or "torch.compile"."""
+    if how.startswith("torch"):
+        import torch
+
+        step = training(torch, name) if how == "torch" else functional(torch, name)
+    else:
+        step = training(gradwright, name)
+        if how != "eager":
+            return compiled(gradwright, step, how)
+    for _ in range(5):
+        step()
+    return step
+
+
+_FRESH = """
+import json, os, resource, sys, tempfile, time
+os.environ["GRADWRIGHT_EXTENSIONS_DIR"] = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp()
+import {library}
+from benchmarks import large
+start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+step = large.{made}
+for _ in range({calls}):
+    step()
+took, kept = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(json.dumps([took, kept * (1 if sys.platform == "darwin" else 1024)]))
+"""
+
+
+def _cold(name: str) -> Case:
+    """Until the third call, against the first of torch.compile, each in a fresh process; the memory that it takes."""
+    ours = f"gradwright.compile(large.training(gradwright, {name!r}), backend='c')"
+
+    def sampler(lib: Any, pace: Pace) -> Callable[[], tuple[float, ...]]:
+        if lib is gradwright:
+            text = _FRESH.format(library="gradwright", made=ours, calls=3).replace("large.gradwright", "gradwright")
+        else:
+            text = _FRESH.format(library="torch", made=f"functional(torch, {name!r})", calls=1)
+        return lambda: tuple(fresh(text))
+
+    what = f"compiled (c), calls 1 to 3 in a fresh process / torch.compile's first: {name}"
+    return Case((Figure(what, "s", 0.1), Figure(f"{what}, memory at the peak", "B", 1.0)), sampler, rounds=1)
+
+
+def _cases() -> dict[str, Case]:
+    found = {}
+    for name in NETS:
+        c = partial(side, "c", name)
+        for how, whom, limit in (("torch", "PyTorch", 0.8), ("torch.compile", "torch.compile", 1.0),
+                                 ("eager", "eager", 1.0)):  # fmt: skip
+            found[f"c/{how}/{name}"] = against(f"compiled (c) / {whom}: {name}", limit, c, partial(side, how, name))
+        plan, eager = partial(side, "plan", name), partial(side, "eager", name)
+        found[f"plan/{name}"] = against(f"compiled (plan) / eager: {name}", 1.0, plan, eager)
+        found[f"cold/{name}"] = _cold(name)
+    return found
+
+
+globals().update(_cases())

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradwright
 from gradwright.backends.generic import HERE
 from gradwright.compilation.by_c.gathers import gather_of, spread_of
 from gradwright.compilation.by_c.runner import C
+from gradwright.compilation.node import Interpreted
 from gradwright.compilation.trace.traced import space, traced
 
 X, I = np.ones((4, 5, 6)), np.array([0, 2, -1])
@@ -24,6 +26,16 @@ DONE: dict[str, Any] = {
     "taken from behind": (lambda x, i: space.take(x, i, axis=-1), (X, I)),
     "a table taken": (lambda x, i: space.take(x, i, axis=1), (X, I.reshape(3, 1).astype(np.uint8) % 5)),
     "added": (lambda x, i, y: space.scatter_add(x, i, y, axis=0), (X, np.zeros((2, 5, 6), int), np.ones((2, 5, 6)))),
+    "written": (lambda x, y, i: space.put(x, y, i, key=(HERE,)), (X, np.full((3, 5, 6), 2.0), I)),
+    "written twice": (lambda x, y, i: space.put(x, y, i, i, key=(ALL, HERE, HERE)), (X, np.arange(8.0).reshape(4, 2),
+                                                                                      np.array([1, 1]))),
+    "put": (lambda x, i, y: space.scatter(x, i, y, axis=0), (X, np.zeros((2, 5, 6), int), np.full((2, 5, 6), 3.0))),
+    "multiplied": (lambda x, i, y: space.scatter_prod(x, i, y, axis=0), (X, np.zeros((2, 5, 6), int),
+                                                                         np.full((2, 5, 6), 3.0))),
+    "the largest": (lambda x, i, y: space.scatter_max(x, i, y, axis=0), (X, np.zeros((2, 5, 6), int),
+                                                                         np.full((2, 5, 6), 3.0))),
+    "added by a key": (lambda x, y, i: space.put(x, y, i, key=(ALL, HERE), accumulate=True),
+                       (X, np.ones((4, 3, 6)), I)),
     "gradient": (lambda y, i: space.unindex(y, i, shape=(4, 5, 6), key=(HERE,)), (np.ones((3, 5, 6)), I)),
 }
 LEFT: dict[str, Any] = {
@@ -43,8 +55,8 @@ def test_what_c_does(name: str) -> None:
     (node,) = traced(f, *arrays).outputs
     found = gather_of(node, False)
     assert found is not None
-    assert found.operands == tuple(node.nodes()) or found.kind == "add"
-    assert (gather_of(node, True) is None) is (found.kind != "take")
+    assert {*found.operands} == {*node.nodes()}
+    assert (gather_of(node, True) is None) is (found.kind not in ("take", "put"))
 
 
 @pytest.mark.parametrize("name", LEFT)
@@ -69,6 +81,40 @@ def test_the_gradient_of_a_view_is_a_loop(key: Any, dtype: str, compiler: None) 
     expected[key] = y
     assert [record["kind"] for record in runner.loops] == ["C"]
     np.testing.assert_array_equal(runner([given])[0], expected)
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_what_c_does_is_what_numpy_does(name: str, compiler: None) -> None:
+    f, arrays = DONE[name]
+    program = traced(f, *arrays)
+    runner = C(program)
+    assert [record["kind"] for record in runner.loops] == ["C"]
+    np.testing.assert_array_equal(runner(arrays)[0], Interpreted(program)(arrays)[0])
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_view_is_written_in_a_loop(key: Any, compiler: None) -> None:
+    y = np.random.default_rng(0).standard_normal(X[key].shape)
+    x = np.asarray(np.random.default_rng(1).standard_normal(X.shape[::-1]).T)
+    runner = C(traced(lambda x, y: space.put(x, y, key=key), x, y), exact=True)
+    expected = x.copy()
+    expected[key] = y
+    assert [record["kind"] for record in runner.loops][-1] == "C"
+    np.testing.assert_array_equal(runner([x, y])[0], expected)
+
+
+def test_what_a_chain_of_views_shows_is_written_in_a_loop(compiler: None) -> None:
+    def step(x: Any, y: Any) -> Any:
+        x = x.clone()
+        x.T[1:].diagonal().copy_(y)
+        return x
+
+    made = gradwright.compile(step, backend="c")
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        x, y = gradwright.tensor(rng.standard_normal((4, 5))), gradwright.tensor(rng.standard_normal(4))
+        np.testing.assert_array_equal(made(x, y).numpy(), step(x, y).numpy())
+    assert all(row.where == "C" for program in made.explain().programs for row in program.rows)
 
 
 def test_what_numpy_spreads() -> None:

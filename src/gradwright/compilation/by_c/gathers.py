@@ -1,4 +1,4 @@
-"""Which reading and adding by index C does: ``x[index]``, entries along an axis, and their gradients."""
+"""Which reading and writing by index C does: ``x[index]``, entries along an axis, views, and their gradients."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from gradwright.backends.generic import HERE
+from gradwright.backends.steps import read
 from gradwright.compilation.by_c.elements import known
-from gradwright.compilation.by_c.places import Place, in_order, view
+from gradwright.compilation.by_c.places import shown
 from gradwright.compilation.node import INDEX, Node
 
 _ALL = slice(None)
+_SCATTERED = {"scatter_add": "add", "scatter": "put", "scatter_prod": "prod", "scatter_max": "max"}
 
 
 class Gather(NamedTuple):
     """Entries ``x[..., index, ...]``, read for each of ``shape``, or added to there.
 
     Attributes:
-        kind: "take"; "add", to a copy of an array; "zeros", to zeros.
+        kind: "take"; "add", to a copy of an array, or "put", "prod" or "max" into one; "zeros", added to zeros.
         operands: the array that is read or copied, if there is one, what is added, if something is, and the indices.
         shape: of what is read, or added.
         whole: of the array that is indexed.
@@ -42,26 +44,43 @@ class Gather(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Zeros, but for a view of them that holds an operand: the gradient of entries picked by numbers and slices.
+    """An array, but for a view of it that holds an operand: what is written there, or a gradient, zeros elsewhere.
 
     Attributes:
         operand: what is there.
+        base: the array; None for zeros.
         strides, start: how the view lies, in entries.
     """
 
     operand: Node
+    base: Node | None
     strides: tuple[int, ...]
     start: int
 
 
 def spread_of(node: Node) -> Spread | None:
-    """What C does for the gradient of a view; None if it is none."""
-    if node.op != "unindex" or len(node.args) != 1 or {*node.kwargs} != {"shape", "key"} or not known(node.dtype):
+    """What C does for what is written to a view, or for its gradient; None if it is neither."""
+    kwargs, args = node.kwargs, node.args
+    if node.op == "unindex" and len(args) == 1 and {*kwargs} == {"shape", "key"}:
+        base, x = None, args[0]
+    elif (node.op, {*kwargs}) in (("put", {"key"}), ("write_view", {"steps"})) and len(args) == 2:
+        base, x = args
+    else:
         return None
-    picked = node.like(INDEX, (node, node.kwargs["key"]), shape=(x := node.args[0]).shape)
-    place = view(picked, Place(node, node.shape, in_order(node.shape), 0))
-    shown = np.empty(node.shape, np.bool)[node.kwargs["key"]].shape
-    return None if place is None or shown != x.shape or 0 in shown else Spread(x, place.strides, place.start)
+    if not known(node.dtype) or any(y.dtype != node.dtype for y in args):
+        return None
+    whole = np.empty(node.shape, node.dtype)
+    if node.op == "write_view":
+        part = read(whole, kwargs["steps"])
+    else:
+        part = shown(node.like(INDEX, (node, kwargs["key"])), whole)
+    if not np.may_share_memory(part, whole) or part.shape != x.shape or part.dtype != whole.dtype:
+        return None
+    if any(step == 0 for n, step in zip(part.shape, part.strides, strict=True) if n > 1):
+        return None
+    start = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    size = node.dtype.itemsize
+    return Spread(x, base, tuple(step // size for step in part.strides), start // size)
 
 
 def gather_of(node: Node, exact: bool) -> Gather | None:
@@ -70,7 +89,7 @@ def gather_of(node: Node, exact: bool) -> Gather | None:
     if found is None or not all(isinstance(x, Node) and x.shape is not None for x in found.operands):
         return None
     values = found.operands[: -len(found.axes)]
-    if found.kind != "take" and (exact or node.dtype.kind != "f"):
+    if found.kind not in ("take", "put") and (exact or node.dtype.kind != "f"):
         return None
     if not known(node.dtype) or any(x.dtype != node.dtype for x in values):
         return None
@@ -83,13 +102,17 @@ def _found(node: Node) -> Gather | None:
     args, kwargs = node.args, node.kwargs
     if node.op == "take_along_axis" and len(args) == 2 and {*kwargs} == {"axis"}:
         return _along("take", args, args[1], args[0].shape, kwargs["axis"])
-    if node.op == "scatter_add" and len(args) == 3 and {*kwargs} == {"axis"} and args[2].shape == args[1].shape:
-        return _along("add", (args[0], args[2], args[1]), args[1], args[0].shape, kwargs["axis"])
+    kind = _SCATTERED.get(node.op)
+    if kind and len(args) == 3 and {*kwargs} == {"axis"} and args[2].shape == args[1].shape:
+        return _along(kind, (args[0], args[2], args[1]), args[1], args[0].shape, kwargs["axis"])
     if node.op == "take" and len(args) == 2 and {*kwargs} == {"axis"} and type(kwargs["axis"]) is int:
         lead = kwargs["axis"] % len(args[0].shape) if args[0].shape else 0
         return _keyed("take", args, args[0].shape, (*[_ALL] * lead, HERE), node.shape)
     if node.op == "at" and {*kwargs} == {"key"}:
         return _keyed("take", args, args[0].shape, kwargs["key"], node.shape)
+    if node.op == "put" and len(args) > 2 and {"key"} <= {*kwargs} <= {"key", "accumulate"}:
+        kind = "add" if kwargs.get("accumulate") else "put"
+        return _keyed(kind, args, args[0].shape, kwargs["key"], args[1].shape)
     if node.op == "unindex" and {*kwargs} == {"shape", "key"} and isinstance(args[0], Node):
         return _keyed("zeros", args, tuple(kwargs["shape"]), kwargs["key"], args[0].shape)
     return None
@@ -108,7 +131,7 @@ def _along(kind: str, operands: tuple[Node, ...], index: Node, whole: tuple[int,
 def _keyed(kind: str, args: tuple[Node, ...], whole: tuple[int, ...], key: tuple[object, ...],
            shape: tuple[int, ...]) -> Gather | None:  # fmt: skip
     """Indices of one shape for axes side by side, before which all of each axis is taken."""
-    places = args[1:]
+    places = args[len(args) - sum(k == HERE for k in key) :]
     lead = len(key) - len(places)
     if any(type(k) is not slice or k != _ALL for k in key[:lead]) or any(k != HERE for k in key[lead:]):
         return None

@@ -221,7 +221,9 @@ class Lowered:
         if by_index is not None and self._lies(by_index.operands):
             return self._gathered(by_index)
         picked = spread_of(node)
-        if picked is not None and self._lies([picked.operand]):
+        if picked is not None and self._lies(node.nodes()):
+            if picked.base is not None and not self.places[picked.base].contiguous:
+                return picked._replace(base=self._copied(picked.base))
             return picked
         line = line_of(node, exact)
         if line is not None and self._lies([line.operand]):
@@ -263,7 +265,7 @@ class Lowered:
     def _gathered(self, found: Gather) -> Gather:
         """One whose first operand lies in order if it is copied."""
         first, *rest = found.operands
-        if found.kind != "add" or self.places[first].contiguous:
+        if found.kind in ("take", "zeros") or self.places[first].contiguous:
             return found
         return found._replace(operands=(self._copied(first), *rest))
 

@@ -25,6 +25,9 @@ from gradwright.compilation.by_c.steps import Steps
 from gradwright.compilation.by_c.windows import Windows
 from gradwright.compilation.node import Node
 
+_WRITTEN = {"take": "{2}", "add": "{0} += {1};", "zeros": "{0} += {1};", "put": "{0} = {1};", "prod": "{0} *= {1};",
+            "max": "{0} = MOST({0}, {1});"}  # fmt: skip
+
 
 def gather(number: int, node: Node, way: Gather, places: Callable[[Node], Place], memory: Memory) -> str:
     """The function ``static int gather_<number>(char **P)``; it returns 1 if an index is out of range."""
@@ -42,7 +45,7 @@ def gather(number: int, node: Node, way: Gather, places: Callable[[Node], Place]
     if way.kind != "take":
         lines.append(declared(values[-1], "src"))
         size = f"{prod(way.whole)} * sizeof *y"
-        lines.append(f"  __builtin_mem{'cpy(y, x' if way.kind == 'add' else 'set(y, 0'}, {size});")
+        lines.append(f"  __builtin_mem{'set(y, 0' if way.kind == 'zeros' else 'cpy(y, x'}, {size});")
     far = places(values[0]).strides if way.kind == "take" else in_order(way.whole)
     near = in_order(way.shape) if way.kind == "take" else places(values[-1]).strides
     last = max((k for at in way.at for k in at), default=-1)
@@ -62,7 +65,7 @@ def gather(number: int, node: Node, way: Gather, places: Callable[[Node], Place]
     lines += [f"{indent}for (long i{k} = 0; i{k} < {way.shape[k]}; i{k}++)" for k in range(last + 1, len(way.shape))]
     inner = f"there + {_sum(t for t in there if t[0] > last)}"
     outer = f"here + {_sum((k, s) for k, s in enumerate(near) if k > last)}"
-    done = f"y[{outer}] = x[{inner}];" if way.kind == "take" else f"y[{inner}] += src[{outer}];"
+    done = _WRITTEN[way.kind].format(f"y[{inner}]", f"src[{outer}]", f"y[{outer}] = x[{inner}];")
     lines.append(f"{indent}  {done}")
     lines += ["  " * k + "}" for k in range(last + 1, 0, -1)]
     return "\n".join([*lines, "  return 0;", "}\n"])
@@ -71,10 +74,13 @@ def gather(number: int, node: Node, way: Gather, places: Callable[[Node], Place]
 def spread(number: int, node: Node, way: Spread, places: Callable[[Node], Place], memory: Memory) -> str:
     """The function ``static void spread_<number>(char **P)``."""
     kind, place, size = NAMES[node.dtype], places(way.operand), node.dtype.itemsize
-    to = pointer(memory.spots[node], kind, 0, size, False)
+    to, base = pointer(memory.spots[node], kind, 0, size, False), "set(y, 0"
+    if way.base is not None:
+        of = places(way.base)
+        base = f"cpy(y, {pointer(memory.spots[of.root], kind, of.start, size, True)}"
     lines = [f"static void spread_{number}(char **P) {{", f"  {kind} *y = {to};",
              f"  const {kind} *x = {pointer(memory.spots[place.root], kind, place.start, size, True)};",
-             f"  __builtin_memset(y, 0, {prod(node.shape)} * sizeof *y);"]  # fmt: skip
+             f"  __builtin_mem{base}, {prod(node.shape)} * sizeof *y);"]  # fmt: skip
     lines += [f"  for (long i{k} = 0; i{k} < {n}; i{k}++)" for k, n in enumerate(place.shape)]
     here, there = _sum(enumerate(place.strides)), _sum(enumerate(way.strides))
     return "\n".join([*lines, f"    y[{way.start} + {there}] = x[{here}];", "}\n"])

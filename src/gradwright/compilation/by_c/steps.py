@@ -40,8 +40,10 @@ def operands(lowered: Lowered, node: Node) -> Iterator[Node]:
         yield way.operand
     elif isinstance(way, (Product, Join)):
         yield from way if isinstance(way, Product) else way.parts
-    elif isinstance(way, (Check, Spread, Line)):
+    elif isinstance(way, (Check, Line)):
         yield way.operand
+    elif isinstance(way, Spread):
+        yield from (way.operand,) if way.base is None else (way.operand, way.base)
     elif isinstance(way, (Windows, Gather)):
         yield from way.operands
     else:
