@@ -19,9 +19,9 @@ X = np.ones((3, 3), np.float32)
 
 def test_each_node_has_its_way() -> None:
     def f(x: object) -> object:
-        return space.sort(space.matmul(space.exp(x), x)), space.sum(x)
+        return space.roll(space.matmul(space.exp(x), x), 1), space.sum(x)
 
-    names = {"exp": "Element", "matmul": "Product", "sum": "Reduction", "sort": "NoneType", "copy": "Element"}
+    names = {"exp": "Element", "matmul": "Product", "sum": "Reduction", "roll": "NoneType", "copy": "Element"}
     assert ways(f, X).items() <= names.items()
     assert {Element, Product, Reduction}
     assert set(ways(f, X, exact=True).values()) == {"NoneType"}
@@ -30,12 +30,12 @@ def test_each_node_has_its_way() -> None:
 def test_what_c_does_not_know_stays() -> None:
     assert ways(lambda x: x * 2.0, np.ones(3, np.complex64)) == {"multiply": "NoneType"}
     assert ways(lambda x: x * 2.0, np.ones(3, np.float16)) == {"multiply": "NoneType"}
-    assert ways(lambda x: space.floor_divide(x, 2), np.ones(3, np.int64)) == {"floor_divide": "NoneType"}
+    assert ways(lambda x: space.floor_divide(x, x), np.ones(3, np.int64)) == {"floor_divide": "NoneType"}
     assert ways(lambda x, y: space.matmul(x, y), np.ones((2, 2), int), np.ones((2, 2), int)) == {"matmul": "NoneType"}
 
 
 def test_what_is_not_needed_is_not_done() -> None:
-    assert ways(lambda x: (space.sort(x), x + 1.0)[1], X) == {"add": "Element"}
+    assert ways(lambda x: (space.roll(x, 1), x + 1.0)[1], X) == {"add": "Element"}
 
 
 def test_an_output_has_memory_of_its_own() -> None:

@@ -160,8 +160,8 @@ def test_it_says_what_it_does_and_where_that_is_written(compiler: None) -> None:
 
 
 def test_calls_stand_between_stretches(compiler: None) -> None:
-    runner = C(traced(lambda x: space.exp(space.sort(space.sin(x))), X))
+    runner = C(traced(lambda x: space.exp(space.roll(space.sin(x), 1)), X))
     found = [(r["kind"], r["name"], r["entries"]) for r in runner.loops]
-    assert found == [("C", "sin", 9), ("NumPy", "sort", 0), ("C", "exp", 9)]
+    assert found == [("C", "sin", 9), ("NumPy", "roll", 0), ("C", "exp", 9)]
     assert "long run_1(" in runner.source
     assert "long run_2(" not in runner.source
