@@ -178,7 +178,7 @@ def where_is(array: Any) -> Any:
 
 def is_array(value: Any) -> bool:
     """Whether a value is an array of a registered library, or a Tensor."""
-    return any(base in _by_type for base in type(value).__mro__)
+    return not _by_type.keys().isdisjoint(type(value).__mro__)
 
 
 def common(name: str, arrays: Sequence[Any]) -> Library:

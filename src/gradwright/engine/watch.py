@@ -55,6 +55,10 @@ class Watch:
         """The value that an optimiser takes for one of its options; NotImplemented for the option's own."""
         return NotImplemented
 
+    def repeated(self, key: Any, f: Callable[..., Any], tensors: Sequence[Any]) -> Any:
+        """``f(*tensors)``, tensors that depend on nothing else that is not the same wherever ``key`` is."""
+        return f(*tensors)
+
     def parted(self, t: Any, how: str) -> None:
         """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
 
@@ -95,6 +99,12 @@ def seen(name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
     for watch in now().watches:
         call = partial(watch.compute, name, inputs, call)
     return call()
+
+
+def repeated(key: Any, f: Callable[..., Any], tensors: Sequence[Any]) -> Any:
+    """``f(*tensors)``, of which a single watch may know what it gives: see `Watch.repeated`."""
+    watches = now().watches
+    return watches[0].repeated(key, f, tensors) if len(watches) == 1 else f(*tensors)
 
 
 def joined(a: Any, b: Any) -> Any:

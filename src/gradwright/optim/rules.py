@@ -32,7 +32,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.memory import writable
 from gradwright.engine.version import bump_all
 from gradwright.engine.view import assign_all, check_writable
-from gradwright.engine.watch import setting, used
+from gradwright.engine.watch import repeated, setting, used
 from gradwright.face import xp
 from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import Stepping, number
@@ -127,27 +127,39 @@ class Ruled(Stepping):
         held = self.state[p] if numbers or arrays else {}
         begun = any(held.get(name) is not None for name in arrays)
         found = self._held(p, numbers, arrays)
-        kind = dtypes.float32 if p.dtype.itemsize == 2 else p.dtype.to_real()
-
-        def wide(t: Any) -> Any:
-            return xp.astype(xp.view_as_real(t) if p.is_complex() else t, kind, copy=False)
-
-        def narrow(t: Any, like: Any = p) -> Any:
-            return xp.astype(xp.view_as_complex(t) if p.is_complex() else t, like.dtype, copy=False)
-
-        now: dict[str, Any] = {"dtype": p.dtype}
-        for name, start in numbers.items():
-            hidden = 0.0 if begun else start
-            now[name] = xp.reshape(xp.astype(found[name], dtypes.float64), ()) if name in found else hidden
-        form, kept, given = self._step(xp, now, options)
-        given = {name: Number(xp.reshape(xp.astype(value, dtypes.float64), ()), kind)
-                 if isinstance(value, Tensor) else value for name, value in given.items()}  # fmt: skip
-        state = {name: wide(found[name]) for name in arrays}
-        new = whole(*form)(_Meeting(), p=wide(p), g=wide(p._grad), **state, **given)
-        values = {name: narrow(new[name], found[name]) if name in arrays else xp.astype(kept[name], number_dtype())
-                  for name in found}  # fmt: skip
+        new, *values = self._stepped_by(options, recorded, begun, (p, p._grad), found, numbers, arrays)
+        made = dict(zip(found, values, strict=True))
         here = {name for name in found if not recorded and held.get(name) is found[name]}
-        assign_all([(p, narrow(new["p"])), *[(found[name], values.pop(name)) for name in here]], (held.update, values))
+        assign_all([(p, new), *[(found[name], made.pop(name)) for name in here]], (held.update, made))
+
+    def _stepped_by(self, options: dict[str, Any], recorded: bool, begun: bool, pair: tuple[Any, Any],
+                    found: dict[str, Any], numbers: dict[str, float], arrays: dict[str, float]) -> Any:  # fmt: skip
+        """The new parameter, and what is remembered of it, as tensors."""
+
+        def step(p: Any, g: Any, *values: Any) -> list[Any]:
+            kind = dtypes.float32 if p.dtype.itemsize == 2 else p.dtype.to_real()
+            held = dict(zip(found, values, strict=True))
+
+            def wide(t: Any) -> Any:
+                return xp.astype(xp.view_as_real(t) if p.is_complex() else t, kind, copy=False)
+
+            def narrow(t: Any, like: Any = p) -> Any:
+                return xp.astype(xp.view_as_complex(t) if p.is_complex() else t, like.dtype, copy=False)
+
+            now: dict[str, Any] = {"dtype": p.dtype}
+            for name, start in numbers.items():
+                hidden = 0.0 if begun else start
+                now[name] = xp.reshape(xp.astype(held[name], dtypes.float64), ()) if name in held else hidden
+            form, kept, given = self._step(xp, now, options)
+            given = {name: Number(xp.reshape(xp.astype(value, dtypes.float64), ()), kind)
+                     if isinstance(value, Tensor) else value for name, value in given.items()}  # fmt: skip
+            state = {name: wide(held[name]) for name in arrays}
+            new = whole(*form)(_Meeting(), p=wide(p), g=wide(g), **state, **given)
+            return [narrow(new["p"]), *[narrow(new[name], held[name]) if name in arrays else
+                                        xp.astype(kept[name], number_dtype()) for name in held]]  # fmt: skip
+
+        tensors = (*pair, *found.values())
+        return step(*tensors) if recorded else repeated((id(options), begun, *found), step, tensors)
 
 
 class Number:

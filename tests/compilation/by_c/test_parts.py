@@ -43,6 +43,7 @@ def test_more_layers_are_no_more_functions(optimizer: str, compiler: None) -> No
     few, many = C(training(6, optimizer)), C(training(20, optimizer))
     assert len(many.loops) > 2.5 * len(few.loops)
     assert functions(many) <= 2 * functions(few) < len(many.loops) / 4
+    assert many.source.count(" case ") <= functions(many) + 1  # the steps are lines of a table
 
 
 def results(program: Program, arrays: list[np.ndarray], c: C) -> list[object]:

@@ -136,7 +136,7 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             record |= {"kind": "C", "entries": entries}
         elif isinstance(check := lowered.how[first], Check):
             texts.append((_about(step.nodes, "check"), _checking(k, check, lowered, memory)))
-            calls.append(f"if (check_{k}(P)) return {k + 1};")
+            calls.append(f"if (check_{k}(P)) return number + 1;")
             record |= {"kind": "C"}
         elif isinstance(way := lowered.how[first], Windows):
             text = (direct if way.as_it_lies else columns)(k, first, lowered, memory)
@@ -146,7 +146,7 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
         elif isinstance(way := lowered.how[first], Gather):
             text = gather(k, first, way, lowered.places.__getitem__, memory)
             texts.append((_about(step.nodes, " x ".join(map(str, way.shape))), text))
-            calls.append(f"if (gather_{k}(P)) return {k + 1};")
+            calls.append(f"if (gather_{k}(P)) return number + 1;")
             record |= {"kind": "C", "entries": math.prod(way.shape)}
         elif isinstance(way := lowered.how[first], Spread):
             text = spread(k, first, way, lowered.places.__getitem__, memory)
@@ -168,7 +168,7 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             record |= {"kind": "host" if first.op in ("host", "check") else "NumPy"}
         record["name"] = ", ".join(dict.fromkeys(n.op for n in step.nodes))
         records.append(record)
-    parts, calls = _shared(texts, calls)
+    parts, turn = _shared(texts, calls)
     stretches: list[int | Node] = []
     runs: list[str] = []
     for called, group in groupby(range(len(calls)), lambda k: bool(calls[k])):
@@ -180,15 +180,14 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             stretches.append(len(runs) - 1)
         else:
             stretches += [steps.steps[k].nodes[0] for k in numbers]
-    cases = "\n".join(f"    case {k}: {text} break;" for k, text in enumerate(calls) if text)
-    single = (f"static long turn(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n  return 0;\n}}\n"
-              "long step(char **P, long number) { return turn(P, number); }\n")  # a name that the C library has, too
+    single = f"{turn}long step(char **P, long number) {{ return turn(P, number); }}\n"  # a name that the C library has
     body = "\n".join([*parts, single, *runs])
     body = needed(body) + body
     return Source("\n".join([*_head(body, blas), body]), stretches, records)
 
 
 _AT = re.compile(r"P\[(\d+)\](?: ([+-]) (\d+))?")
+_NAME = re.compile(r"\b([a-z]+)_(\d+)(?![^\W_])")
 _LAY = """
 static __attribute__((noinline)) void lay(char **Q, char **P, const long long *places, long n) {
   for (long k = 0; k < OWN; k++) Q[k] = P[k];
@@ -208,29 +207,52 @@ def _opened(number: int, text: str) -> tuple[str, list[tuple[int, int]]]:
         at = slot, int((found[2] or "+") + (found[3] or "0"))
         return f"P[{Memory.FIRST + places.setdefault(at, len(places))}]"
 
-    return re.sub(rf"\b([a-z]+)_{number}(?![^\W_])", r"\1_@", _AT.sub(numbered, text)), [*places]
+    return _unnumbered(number, _AT.sub(numbered, text)), [*places]
 
 
-def _shared(texts: list[tuple[str, str]], calls: list[str]) -> tuple[list[str], list[str]]:
-    """The functions, those that differ in nothing but addresses made one, and what calls them, with a table then."""
+def _unnumbered(number: int, text: str) -> str:
+    """Text with @ in place of the number in the names of functions."""
+    own = str(number)
+    return _NAME.sub(lambda found: f"{found[1]}_@" if found[2] == own else found[0], text)
+
+
+def _shared(texts: list[tuple[str, str]], calls: list[str]) -> tuple[list[str], str]:
+    """The functions, those that differ in nothing but addresses made one; and ``turn``, which calls that of a step.
+
+    What there is to compile grows with the functions: the steps that share one are lines of a table.
+    """
     opened = [_opened(k, text) for k, (_, text) in enumerate(texts)]
-    alike: dict[str, list[int]] = {}
+    named = [_unnumbered(k, call) for k, call in enumerate(calls)]
+    alike: dict[tuple[str, str], list[int]] = {}
     for k, (text, _) in enumerate(opened):
         if text:
-            alike.setdefault(text, []).append(k)
-    parts, called = [], [*calls]
-    for text, numbers in alike.items():
-        first = numbers[0]
+            alike.setdefault((text, named[k]), []).append(k)
+    parts, cases, table, most = list[str](), list[str](), list[tuple[int, int]](), 0
+    kinds, starts = [*range(len(texts))], [0] * len(texts)
+    for (text, call), numbers in alike.items():
+        first, shared, places = numbers[0], len(numbers) > 1, opened[numbers[0]][1]
         about = "".join(dict.fromkeys(texts[k][0] for k in numbers))
-        shared = re.sub("^static (void|int)", r"static __attribute__((noinline)) \1", text, flags=re.MULTILINE)
-        parts.append(about + (texts[first][1] if len(numbers) == 1 else shared.replace("_@", f"_{first}")))
-        for k in numbers if len(numbers) > 1 else ():
-            places = opened[k][1]
-            table = ", ".join(f"{slot}, {start}" for slot, start in places)
-            call = re.sub(r"\bP\b(?!\[)", "Q", re.sub(rf"\b([a-z]+)_{k}(?![^\W_])", rf"\1_{first}", calls[k]))
-            called[k] = (f"{{ static const long long places[] = {{{table}}}; char *Q[{Memory.FIRST + len(places)}]; "
-                         f"lay(Q, P, places, {len(places)}); {call} }}")  # fmt: skip
-    return ([_LAY] if called != calls else []) + parts, called
+        done = calls[first]
+        if shared:
+            text = re.sub("^static (void|int)", r"static __attribute__((noinline)) \1", text, flags=re.MULTILINE)
+            call = re.sub(r"\bP\b(?!\[)", "Q", call).replace("_@", f"_{first}")
+            done = f"lay(Q, P, at, {len(places)}); {call}"
+            most = max(most, len(places))
+            for k in numbers:
+                kinds[k], starts[k] = first, 2 * len(table)
+                table += opened[k][1]
+        parts.append(about + (text.replace("_@", f"_{first}") if shared else texts[first][1]))
+        cases.append(f"    case {first}: {done} break;\n")
+    if not table:
+        turn = f"  switch (number) {{\n{''.join(cases)}  }}\n"
+        return parts, f"static long turn(char **P, long number) {{\n{turn}  return 0;\n}}\n"
+    listed = [("int", "kinds", kinds), ("long", "starts", starts),
+              ("long long", "places", [n for pair in table for n in pair])]  # fmt: skip
+    tables = "".join(f"static const {kind} {name}[] = {{{', '.join(map(str, values))}}};\n"
+                     for kind, name, values in listed)  # fmt: skip
+    turn = (f"  const long long *at = places + starts[number];\n  char *Q[{Memory.FIRST + most}];\n"
+            f"  switch (kinds[number]) {{\n{''.join(cases)}  }}\n")  # fmt: skip
+    return [_LAY, *parts], f"{tables}static long turn(char **P, long number) {{\n{turn}  return 0;\n}}\n"
 
 
 def _head(body: str, blas: Blas | None) -> Iterator[str]:

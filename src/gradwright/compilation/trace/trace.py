@@ -21,6 +21,7 @@ from gradwright.backends.steps import read
 from gradwright.compilation.node import INPUT, taken
 from gradwright.compilation.trace.host import Drawing, applied, unobserved
 from gradwright.compilation.trace.per_thread import PerThread
+from gradwright.compilation.trace.repeats import Repeats
 from gradwright.compilation.trace.traced import Notes, Traced, Untraceable
 from gradwright.compilation.trace.units import (
     Overwritten,
@@ -167,6 +168,7 @@ class Trace(Follows):
                  written: Mapping[int, Any] | None = None) -> None:  # fmt: skip
         super().__init__()
         self.notes, self.hosted, self.before, self.shares = Notes(), hosted, before, shares
+        self._repeats = Repeats(self.notes)
         self._per_thread = PerThread(before.known, before.start)
         self._overwritten = Overwritten()
         self.written = written or {}
@@ -255,6 +257,11 @@ class Trace(Follows):
         if cls in self.hosted:
             return unobserved(applied, self, cls, args)
         return super().applying(cls, args)
+
+    def repeated(self, key: Any, f: Callable[..., Any], tensors: Sequence[Any]) -> Any:
+        """What a function gives that may have been seen before with other tensors."""
+        self.used(tensors)
+        return self._repeats.of(key, f, tensors)
 
     def setting(self, container: dict[str, Any], key: str) -> Any:
         """The number ``container[key]``, or the numbers in a tuple there, as tensors that are read at every call."""

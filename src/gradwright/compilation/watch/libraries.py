@@ -49,15 +49,16 @@ _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.se
 _PURE = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("einops", "opt_einsum", "scipy"))
 _JAX = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("jax", "jaxlib", "ml_dtypes"))
 _LIBRARIES = (sys.stdlib_module_names - {"__main__"}) | {"gradwright", "numpy", "builtins"}
-_known: dict[str, str] = {"<rule>": OWN, ASKING: OWN}
+known: dict[str, str] = {"<rule>": OWN, ASKING: OWN}
+"""Whose the code of a file is, of those that were asked about."""
 
 
 def whose(code: CodeType) -> str:
     """One of the five: what is neither gradwright's nor a library's is observed, and so is most of gradwright.nn."""
     name = code.co_filename
-    found = _known.get(name)
+    found = known.get(name)
     if found is None:
-        found = _known[name] = _whose(name)
+        found = known[name] = _whose(name)
     return found
 
 

@@ -237,7 +237,9 @@ class _Observer:
 
     def event(self, frame: Any, event: str, arg: Any) -> Any:
         """A frame begins, or goes on."""
-        if self.importing:
+        name = frame.f_code.co_filename  # most frames are a library's, called by it
+        if self.importing or (name in libraries.known and name != _IMPORT and frame.f_back not in self.frames and
+                              libraries.known[name] != OBSERVED):  # fmt: skip
             return None
         try:
             return self.entering(frame)

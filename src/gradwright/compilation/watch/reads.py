@@ -23,6 +23,7 @@ from gradwright.compilation.watch.numbers import Numbers
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
 
+_MANY = 5_000
 _IN_PLACES = (list, dict, tuple, deque)
 """What is found by its place, not by itself: it cannot be held weakly, and need not be the same object."""
 BUFFERS: Any = (bytearray, memoryview, array)
@@ -96,11 +97,13 @@ class Reads:
         self._adopted: dict[int, Any] = {}
         self._passed: dict[Source, Guard] = {}
         self._passing = False
+        self._before = set[int]()
 
     def forget(self) -> None:
         """Let go of all objects: what has observed a run refers to itself, and is freed late."""
         for kept in (self.outside, self.given, self._made, self._proxies, self._adopted, self._passed):
             kept.clear()
+        self._before.clear()
 
     # -- what there is --
 
@@ -145,9 +148,13 @@ class Reads:
         self._made[which] = value
         return False
 
-    @staticmethod
-    def _old(value: Any) -> bool:
-        return id(value) not in set(map(id, gc.get_objects(generation=0)))
+    def _old(self, value: Any) -> bool:
+        if gc.get_count()[0] > _MANY:  # to look through all of them each time takes ever longer
+            if not self._before:
+                self._before = set(map(id, gc.get_objects())).difference(_young())
+            if id(value) not in self._before:
+                return False
+        return id(value) not in _young()  # what was there before may have been freed, and this lie in its place
 
     def known(self, value: Any) -> Known:
         """The record of an object from outside."""
@@ -515,6 +522,11 @@ class Reads:
                     return found
                 return self._bound(value.__self__, kind, name, found)
         return PENDING
+
+
+def _young() -> set[int]:
+    """The ids of what was made since the run has begun: nothing is collected meanwhile."""
+    return set(map(id, gc.get_objects(generation=0)))
 
 
 def missing_makes(value: Any, key: Any) -> bool:
