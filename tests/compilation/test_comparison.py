@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.compilation import comparison
+from gradwright.compilation import comparison, race
 from gradwright.compilation.comparison import next_look as NEXT_LOOK
 from gradwright.compilation.comparison import spreads
 from gradwright.compilation.compiled import CompileWarning, Programs
@@ -218,6 +218,25 @@ def test_a_look_is_taken_at_calls_4_16_64(monkeypatch, looks):
     gw.manual_seed(0)
     assert seen == [1, 4, 16, 64, 256]
     np.testing.assert_allclose(found, [(gw.ones(2).exp() * gw.rand(2)).tolist() for _ in found], rtol=1e-6)
+
+
+def test_a_look_that_takes_too_much_of_the_time_is_put_off(monkeypatch, looks):
+    """One takes as long as two calls: after the 64th call it waits until all have taken a hundredth."""
+    seen, calls, compared = [], [0], comparison.of_run
+    time = [0.0]
+
+    def looked(*args):
+        seen.append(calls[0])
+        time[0] += 1.0
+        return compared(*args)
+
+    monkeypatch.setattr(race, "clock", lambda: time[0])
+    monkeypatch.setattr(comparison, "of_run", looked)
+    step = gw.compile(lambda x: x.exp(), backend="plan", fullgraph=True)
+    for calls[0] in range(-1, 4200):
+        step(gw.ones(2))
+        time[0] += 0.5
+    assert seen == [1, 4, 16, 64, 1024, 4096]
 
 
 def test_what_keeps_a_count_is_not_run_twice(looks):

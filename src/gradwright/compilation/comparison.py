@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends import is_array, library
+from gradwright.compilation import race
 from gradwright.compilation.node import (
     CHECK,
     CONSTANT,
@@ -40,6 +41,41 @@ BOUND = 2000
 def next_look(calls: int) -> int:
     """In how many calls a program is compared again, after so many: the calls 4, 16, 64, 256 ... of it are."""
     return 3 * calls
+
+
+ALWAYS, SHARE = 64, 0.01
+"""After so many calls a program is compared again only while that has taken less than this share of the time."""
+
+
+class Looks:
+    """When a program is compared, and what that costs.
+
+    Attributes:
+        until: in how many calls it is done again.
+        calls: how many calls there were when that was done, or put off, last.
+        seconds, start: how long all of it took, and when it began.
+    """
+
+    def __init__(self) -> None:
+        self.until = self.calls = 0
+        self.seconds, self.start = 0.0, race.clock()
+
+    def wait(self) -> None:
+        """The next one is some calls away."""
+        self.calls = max(1, 4 * self.calls)
+        self.until = next_look(self.calls)
+
+    def took(self, start: float) -> None:
+        """One has come to its end that began then."""
+        self.seconds += race.clock() - start
+        self.wait()
+
+    def puts_off(self) -> bool:
+        """Whether one that is due is put off, as it would take too large a share of the time."""
+        dear = self.calls >= ALWAYS and self.seconds > SHARE * (race.clock() - self.start)
+        if dear:
+            self.wait()
+        return dear
 
 
 class Difference:

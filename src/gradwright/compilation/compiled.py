@@ -14,7 +14,7 @@ import numpy as np
 from gradwright.backends.devices import CPU, get_default_device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base import dtypes
-from gradwright.compilation import comparison, sizes
+from gradwright.compilation import comparison, race, sizes
 from gradwright.compilation.entry import Entry, Failed
 from gradwright.compilation.node import HOST, GuardFailed, Program, taken
 from gradwright.compilation.race import Race
@@ -225,8 +225,8 @@ class Programs:
         states = _states(entry.record.draws) if entry.record.draws else {}
         try:
             if entry.checked and self.check != "always":
-                entry.until -= 1
-                if entry.until:
+                entry.looks.until -= 1
+                if entry.looks.until or entry.looks.puts_off():
                     raced = entry.race is not None
                     return self._raced(entry, leaves, args, kwargs) if raced else entry.called(arrays, leaves)
             return self._compared(entry, arrays, leaves, args, kwargs)
@@ -397,7 +397,7 @@ class Programs:
 
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of an eager run, before which the program was run on copies; it is believed if they agree."""
-        program = entry.record.program
+        program, start = entry.record.program, race.clock()
         again = partial(rewind, _states(entry.record.draws))
         before = [_copy(a) for a in arrays]
         copies = [_copy(a) for a in arrays]
@@ -439,8 +439,8 @@ class Programs:
             return result
         if gap is not None:
             self.disbelieve(gap, str(first or ""), "" if first else self._changed(program, args, kwargs))
-        entry.checked, entry.calls = True, max(1, entry.calls * 4)
-        entry.until = comparison.next_look(entry.calls)
+        entry.checked = True
+        entry.looks.took(start)
         return result
 
     def _observed(self, entry: Entry, leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from gradwright.backends.devices import device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base.upward import slots
+from gradwright.compilation.comparison import Looks
 from gradwright.compilation.race import Race
 from gradwright.compilation.seen import Seen, asks_for_grad
 from gradwright.compilation.spans import Disjoint
@@ -151,8 +152,7 @@ class Entry:
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
         commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
-        calls: how many calls there were when that was done last.
-        until: in how many calls it is done again.
+        looks: when it is done again.
         borrows: whether its guards are those of another size, until it has been compared.
         touched: how often that said nothing, as another thread has written what it reads.
         last: the arrays of inputs that the last call was given, or has left.
@@ -165,7 +165,7 @@ class Entry:
                  checked: bool = False) -> None:  # fmt: skip
         self.record, self.runner = record, runner
         self.checked, self.place, self.touched = checked, 0, 0
-        self.calls = self.until = 0
+        self.looks = Looks()
         self.borrows = False
         self.race: Race | None = None
         self.guard(guards, leaves)
