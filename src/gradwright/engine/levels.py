@@ -51,7 +51,7 @@ class Level:
         self.start = self.began = ticket()
         self.alive = True
         self._outside = now()
-        self._modes: dict[int, Mode] = {}
+        self._modes: dict[tuple[int, bool], Mode] = {}
 
     @property
     def records_outside(self) -> bool:
@@ -73,11 +73,16 @@ class Level:
     def outside(self, f: Callable[..., Any], *args: Any) -> Any:
         """The result of ``f`` in the mode in which the level was entered; nothing is recorded if the user said so."""
         before = now()
-        mode = self._modes.get(before.stopped)
+        stopped, guarded = before.stopped, False
+        if stopped >= self.number:
+            listener = before.listener
+            guarded = before.guarded or (listener is not None and listener.follows and not listener.declared)
+        mode = self._modes.get((stopped, guarded))
         if mode is None:
             outside = self._outside
-            records = outside.records and before.stopped < self.number
-            mode = self._modes[before.stopped] = outside.but(records=records, stopped=before.stopped)
+            records = outside.records and stopped < self.number
+            mode = outside.but(records=records, stopped=stopped, guarded=guarded or outside.guarded)
+            self._modes[stopped, guarded] = mode
         try:
             switch(mode)
             return f(*args)

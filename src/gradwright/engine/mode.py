@@ -23,6 +23,7 @@ class Mode(NamedTuple):
         quick: whether operations may take the quick way: nobody looks on, and nothing is to be read in another way.
         level: the innermost transform that runs (`gradwright.engine.levels`), or None.
         stopped: the number of the transform that ran when the user last switched recording off; -1 if that is on.
+        guarded: whether that was in a user's backward, in a transform inside of this one.
     """
 
     records: bool = True
@@ -33,6 +34,7 @@ class Mode(NamedTuple):
     quick: bool = True
     level: Any = None
     stopped: int = -1
+    guarded: bool = False
 
     def but(self, **changes: Any) -> Mode:
         """The mode that differs from this one in these fields."""
@@ -87,7 +89,7 @@ def start_recording() -> None:
 def listening(mode: Mode, listener: Any) -> Mode:
     """``mode``, which does not record then, with this listener; as each call of a Function needs one, it is quick."""
     if mode is PLAIN:
-        return _made(Mode, (False, (), listener, False, None, True, None, -1))
+        return _made(Mode, (False, (), listener, False, None, True, None, -1, False))
     return mode._replace(records=False, listener=listener)
 
 

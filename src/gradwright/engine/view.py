@@ -347,7 +347,8 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     if node is not None:
         _protect(node, old, x, out)
     mode = now()
-    if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
+    follows = mode.guarded or (mode.listener is not None and mode.listener.follows)
+    if mode.records or (follows and not is_of_leaf(x)):
         target, steps = (x, ()) if x._view is None else (x._view.base, x._view.steps)
         if node is not None and target._node is None and (written := taking.get()) is not None:
             written += weakref.ref(target), weakref.ref(x)

@@ -30,7 +30,7 @@ from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import View, severed
 from gradwright.function import of_containers
 from gradwright.function.contract.containers import TENSORLESS, Tree, flatten, holds_tensors, unflatten
-from gradwright.function.watched.in_backward import is_guarded
+from gradwright.function.watched.in_backward import is_guarded, is_in_backward
 from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.arguments import differentiable
@@ -142,9 +142,11 @@ class Movement(Level):
         """Whether values alone are computed, in the forward of a Function."""
         return halted.get() >= self.number
 
-    def moves(self) -> bool:
-        """Whether results move."""
-        return not self.halted() and not (self._stops and now().stopped >= self.number)
+    def moves(self, op: Op | None = None) -> bool:
+        """Whether results move; in a user's backward views always do, as they are written with what they show."""
+        if not self._stops or now().stopped < self.number:
+            return not self.halted()
+        return op is not None and op.kind == "view" and is_in_backward() and not self.halted()
 
     def unpack(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and how it moves at this level, or None."""
@@ -163,7 +165,7 @@ class Movement(Level):
         mine = isinstance(value, Moving) and value.level is self
         new = value.parts if mine else (wrap(value), *[None] * (len(array.parts) - 1))
         if not self.moves():  # in a user's backward, what was there is gone with its tangent
-            new = (new[0], *[None] * (len(new) - 1)) if is_guarded() else new[:1]
+            new = (new[0], *[None] * (len(new) - 1)) if is_in_backward() else new[:1]
         self.outside(write, array, new, value.began if mine else 0)
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
@@ -244,7 +246,7 @@ class Tangents(Movement):
         self.began = ticket()
         pairs = [self.unpack(x) for x in inputs]
         values, tangents = [p[0] for p in pairs], [p[1] for p in pairs]
-        return self.outside(self._read, op, values, tangents, static, self.moves())
+        return self.outside(self._read, op, values, tangents, static, self.moves(op))
 
     def _read(self, op: Op, values: list[Any], tangents: list[Any], static: dict[str, Any], moves: bool) -> Any:
         out = apply(op, values, static)

@@ -85,7 +85,7 @@ class Expansion(Movement):
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """The result of ``op`` for series."""
         self.began = ticket()
-        return self.outside(self._read, op, inputs, [self.series(x) for x in inputs], static, self.moves())
+        return self.outside(self._read, op, inputs, [self.series(x) for x in inputs], static, self.moves(op))
 
     def _read(self, op: Op, inputs: Sequence[Any], pairs: Sequence[tuple[Any, Any]], static: dict[str, Any],
               moves: bool) -> Any:  # fmt: skip
@@ -209,9 +209,9 @@ class Taylor(Expansion):
         x, terms = self.unpack(t)
         return [x, *([zeros(x) for _ in range(self.order)] if terms is None else terms)]
 
-    def moves(self) -> bool:
+    def moves(self, op: Op | None = None) -> bool:
         """Whether results have series."""
-        return self.order > 0 and super().moves()
+        return self.order > 0 and super().moves(op)
 
     def by_tangents(self, op: Op, outs: Sequence[Any], inputs: Sequence[Any], xs: Sequence[Series],
                     which: Sequence[bool], static: dict[str, Any]) -> list[Series]:  # fmt: skip

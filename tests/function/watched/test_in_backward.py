@@ -223,6 +223,14 @@ def rewritten(ctx, g):
     return g * 3 * (saved(ctx) ** 2 + buffer)
 
 
+def rewritten_in_parts(ctx, g):
+    buffer = saved(ctx) * 1
+    with gw.no_grad():
+        buffer[0] = 0.0
+        buffer[1:].copy_(gw.zeros(1))
+    return g * 3 * (saved(ctx) ** 2 + buffer)
+
+
 RIGHT = {
     "plain": lambda ctx, g: g * 3 * saved(ctx) ** 2,
     "a mask": lambda ctx, g: g * 3 * saved(ctx) ** 2 * (saved(ctx).detach() > -9),
@@ -237,6 +245,7 @@ RIGHT = {
     "a buffer, by detach()": into(lambda buffer, x: buffer.detach().add_(x)),
     "a part of a buffer, by .data": into(lambda buffer, x: buffer[:].data[:].copy_(x)),
     "a buffer that is written over": rewritten,
+    "a buffer that is written over in parts": rewritten_in_parts,
     "full()": lambda ctx, g: g * 3 * gw.cat([gw.full((1,), v, dtype=gw.float64) for v in saved(ctx)]) ** 2,
     "new_full()": lambda ctx, g: g * 3 * gw.cat([g.new_full((1,), v) for v in saved(ctx)]) ** 2,
     "a copy of a constant": lambda ctx, g: g * gw.tensor(gw.ones(2, dtype=gw.float64)) * 3 * saved(ctx) ** 2,

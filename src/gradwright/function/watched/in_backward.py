@@ -355,6 +355,12 @@ def is_guarded() -> bool:
     return _guard() is not None
 
 
+def is_in_backward() -> bool:
+    """Whether it is a user's backward that runs, in a transform inside, too, if recording has been switched off there:
+    what is written over is then gone with its history."""
+    return now().guarded or is_guarded()
+
+
 def is_repeatable() -> bool:
     """Whether a Function's forward runs, which may be run again and then has to come to the same."""
     listener = now().listener
