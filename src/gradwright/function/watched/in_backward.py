@@ -356,8 +356,10 @@ def is_guarded() -> bool:
 
 
 def is_in_backward() -> bool:
-    """Whether it is a user's backward that runs, in a transform inside, too, if recording has been switched off there:
-    what is written over is then gone with its history."""
+    """Whether a user's backward runs; or, in a transform inside, a block of it in which recording is off.
+
+    What such a block writes over is gone with its history.
+    """
     return now().guarded or is_guarded()
 
 
