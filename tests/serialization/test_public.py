@@ -406,3 +406,17 @@ def test_a_name_as_long_as_can_be(tmp_path):
     with replacing(os.fsencode(path)) as file:
         file.write(b"x")
     assert path.read_bytes() == b"x"
+
+
+def test_what_is_set_on_a_tensor_is_saved_with_it():
+    x = gw.ones(2)
+    x.note, x.parts, x.itself = "hi", [1, (2, gw.zeros(1))], x
+    w = gw.nn.Parameter(gw.ones(1))
+    w.tag = {"rank": 3}
+    x2, again, w2 = there_and_back([x, x, w])
+    assert again is x2 is x2.itself
+    assert (x2.note, x2.parts[0], w2.tag) == ("hi", 1, {"rank": 3})
+    assert gw.equal(x2.parts[1][1], gw.zeros(1))
+    x.parts = print
+    with pytest.raises(TypeError, match=r"cannot save \['x'\]\['attributes'\]\['parts'\]: .* which is code"):
+        gw.save({"x": x}, io.BytesIO())

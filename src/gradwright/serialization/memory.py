@@ -22,11 +22,15 @@ _CLASSES = {"Tensor": Tensor, "Parameter": Parameter, "Buffer": Buffer}
 
 
 class Store:
-    """The tensors and arrays of the data that are being saved, each with a name, in the order they were met."""
+    """The tensors and arrays of the data that are being saved, each with a name, in the order they were met.
+
+    ``attributes``: by number, the JSON of what the user has set on a tensor.
+    """
 
     def __init__(self) -> None:
         self.found: list[tuple[Any, str]] = []
         self._numbers: dict[int, int] = {}
+        self.attributes: dict[int, Any] = {}
         self._names = {"__metadata__"}
         self._arrays: list[Any] = []
 
@@ -53,7 +57,7 @@ class Store:
         first byte to the last; the others are places in it.
         """
         stored: dict[str, Any] = {}
-        records: list[dict[str, Any]] = [self._record(v) for v, _ in self.found]
+        records: list[dict[str, Any]] = [self._record(i, v) for i, (v, _) in enumerate(self.found)]
         for group in self._groups():
             arrays = [self._arrays[members[0]] for members in group]
             whole = _whole(arrays)
@@ -77,7 +81,7 @@ class Store:
         Here every tensor keeps its strides, where these are whole numbers of entries and none goes backwards.
         """
         stored: list[Any] = []
-        records: list[dict[str, Any]] = [self._record(v) for v, _ in self.found]
+        records: list[dict[str, Any]] = [self._record(i, v) for i, (v, _) in enumerate(self.found)]
         for group in sorted(self._groups()):
             arrays = [self._arrays[members[0]] for members in group]
             low, high = _reach(arrays) if arrays[0].size else (0, 0)
@@ -106,13 +110,14 @@ class Store:
             same.setdefault(key, []).append(i)
         return _overlapping([arrays[members[0]] for members in same.values()], list(same.values()))
 
-    def _record(self, value: Any) -> dict[str, Any]:
+    def _record(self, i: int, value: Any) -> dict[str, Any]:
         array = value.array if isinstance(value, TensorBase) else value
         what = type(value).__name__ if isinstance(value, TensorBase) else "ndarray"
         if not getattr(value, "is_leaf", True):
             warn_of_lost_history(value, "saved")
         record = {"is": what, "dtype": dtypes.of(array.dtype).name, "grad": getattr(value, "requires_grad", False)}
-        return record | {"persistent": value.persistent} if isinstance(value, Buffer) else record
+        record |= {"persistent": value.persistent} if isinstance(value, Buffer) else {}
+        return record | {"attributes": self.attributes[i]} if i in self.attributes else record
 
 
 def _on_host(t: Any) -> Any:

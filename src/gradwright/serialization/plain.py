@@ -19,6 +19,7 @@ from gradwright.backends.devices import device
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
 from gradwright.engine.base import TensorBase
+from gradwright.face.methods.subclasses import attributes
 from gradwright.nn.parameter import is_sparse
 from gradwright.serialization.memory import Store, check
 
@@ -101,7 +102,13 @@ class Writer:
             check(value)
         except TypeError as e:
             raise TypeError(f"save(): cannot save {self._place()}: {e}") from None
-        return self.store.number(value, ".".join(_told(key, str) for key in self._path))
+        known = len(self.store.found)
+        number = self.store.number(value, ".".join(_told(key, str) for key in self._path))
+        if number == known and isinstance(value, TensorBase) and (its := attributes(value)):
+            self._path.append("attributes")
+            self.store.attributes[number] = self._container(its)
+            self._path.pop()
+        return number
 
     def _place(self) -> str:
         return "".join(f"[{_told(key, repr)}]" for key in self._path) or "the data"

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gradwright.backends.devices import device, place
 from gradwright.base.errors import FileError
 from gradwright.engine.base import wrap
+from gradwright.face.methods.subclasses import RESERVED
 from gradwright.serialization.checkpoint import reading as checkpoint
 from gradwright.serialization.container import json_of, read, write
 from gradwright.serialization.memory import restore
@@ -67,8 +68,8 @@ def save(obj: object, f: str | bytes | os.PathLike[Any] | IO[bytes]) -> None:
     crash while saving leaves the old file as it was.
 
     Tensors that share memory are stored once and share it again when loaded; the same tensor in two places is one
-    tensor. Apart from that they come back contiguous, as leaves, with ``requires_grad`` but without ``.grad``. A list
-    or dict in two places is two of them when loaded.
+    tensor. Apart from that they come back contiguous, as leaves, with ``requires_grad`` and what was set on them, but
+    without ``.grad``. A list or dict in two places is two of them when loaded.
 
     Each tensor lies in the file under its path in ``obj``: a plain state_dict can be read with
     ``safetensors.torch.load_file``, which finds the same keys (of tensors that share memory, the first one; of
@@ -155,7 +156,12 @@ def _data(structure: str, arrays: dict[str, Any], to: device) -> Any:
         content = json_of(structure)
         version = content["version"]
         if version == _VERSION:
-            return data_of(content["data"], restore(content["tensors"], arrays, to))
+            tensors = restore(content["tensors"], arrays, to)
+            for record, tensor in zip(content["tensors"], tensors, strict=True):
+                if "attributes" in record:
+                    its = data_of(record["attributes"], tensors)
+                    vars(tensor).update({name: value for name, value in its.items() if name not in RESERVED})
+            return data_of(content["data"], tensors)
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
         raise FileError(f"its structure is not one that save() writes: {type(e).__name__}: {e}") from None
     raise FileError(f"it is of version {version!r:.20} of the format; this gradwright knows version {_VERSION}")

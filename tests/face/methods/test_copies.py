@@ -71,12 +71,13 @@ def test_what_comes_along(kind, way):
         assert x.grad.tolist() == [5, 7]
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("kind", "names"), [(Private, ("_Private__secret", "shown")), (Single, ("lonely",))])
-def test_slots_come_along_in_a_pickle(kind, names):
+def test_slots_come_along(kind, names, way):
     x = kind(gw.tensor([2.0, 3.0]))
     for k, name in enumerate(names):
         setattr(x, name, k)
-    y = WAYS["pickle"](x)
+    y = WAYS[way](x)
     assert [getattr(y, name) for name in names] == [*range(len(names))]
 
 

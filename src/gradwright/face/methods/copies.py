@@ -31,7 +31,7 @@ def shallow(t: Any, out: Any) -> Any:
     grad = _gradient(t)
     out._grad = grad if grad is None else grad.clone()
     out.__dict__.update(attributes(t))
-    return out
+    return _filled(out, _in_slots(t))
 
 
 def deep(t: Any, out: Any, memo: dict[Any, Any], its: dict[str, Any]) -> Any:
@@ -39,7 +39,7 @@ def deep(t: Any, out: Any, memo: dict[Any, Any], its: dict[str, Any]) -> Any:
     memo[id(t)] = out
     out._grad = copy.deepcopy(_gradient(t), memo)
     out.__dict__.update(copy.deepcopy(its, memo))
-    return out
+    return _filled(out, copy.deepcopy(_in_slots(t), memo))
 
 
 def pickled(t: Any) -> Any:
@@ -47,10 +47,21 @@ def pickled(t: Any) -> Any:
     if not t.is_leaf:
         warn_of_lost_history(t, "pickled")
     _warn_of_hooks(t)
-    own = [name for name in slots(type(t)) if name not in TensorBase.__slots__]
-    held = {name: getattr(t, name) for name in own if hasattr(t, name)}
+    held = _in_slots(t)
     made = type(t), t.array, t.requires_grad, _gradient(t)
     return unpickled, made, (attributes(t), held) if held else attributes(t) or None
+
+
+def _in_slots(t: Any) -> dict[str, Any]:
+    """What lies in the slots of classes of the user's."""
+    own = [name for name in slots(type(t)) if name not in TensorBase.__slots__]
+    return {name: getattr(t, name) for name in own if hasattr(t, name)}
+
+
+def _filled(out: Any, held: dict[str, Any]) -> Any:
+    for name, value in held.items():
+        setattr(out, name, value)
+    return out
 
 
 def _gradient(t: Any) -> Any:

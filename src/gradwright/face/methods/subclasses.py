@@ -364,10 +364,13 @@ def refuse_dispatch(cls: type) -> None:
                                   "__torch_function__ what operations on its instances do")  # fmt: skip
 
 
+RESERVED = ("_freed", "_frozen", "_gradient_of", "_now", "__deepcopy__")
+"""What gradwright itself sets on a tensor."""
+
+
 def attributes(t: Any) -> dict[str, Any]:
     """What the user has set on a tensor."""
-    own = ("_freed", "_frozen", "_gradient_of", "_now", "__deepcopy__")
-    return {name: value for name, value in t.__dict__.items() if name not in own}
+    return {name: value for name, value in t.__dict__.items() if name not in RESERVED}
 
 
 def alike(t: Any, copy: Any) -> Any:
