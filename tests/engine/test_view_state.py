@@ -132,6 +132,23 @@ def test_rearranging_in_no_grad_keeps_the_history():  # (PyTorch's no longer fit
     assert x.grad.tolist() == [[0, 4, 8], [2, 6, 10]]
 
 
+@pytest.mark.parametrize("of", ["a leaf", "a leaf that is a view", "a result"])
+@pytest.mark.parametrize("name", REARRANGED)
+def test_rearranging_a_view_in_no_grad_keeps_the_history(name, of):
+    change, form = REARRANGED[name]
+    whole = gradwright.arange(6.0)
+    x = (whole.clone() if of == "a leaf" else whole).reshape(2, 3)
+    x = (x.clone() if of == "a leaf" else x).requires_grad_()
+    v = (x * 1 if of == "a result" else x)[:]
+    with gradwright.no_grad():
+        change(v)
+    weights = gradwright.arange(6.0).reshape(v.shape)
+    (v * weights).sum().backward()
+    u = x.detach().clone().requires_grad_()
+    (form(u) * weights).sum().backward()
+    assert x.grad.tolist() == u.grad.tolist()
+
+
 # ---- other memory -------------------------------------------------------------------------------------------
 
 
@@ -173,6 +190,30 @@ def test_set_shares_memory_but_no_version(T):
     assert source.tolist() == [2, 2, 2, 2]
     assert (x._version, source._version) == (2, 1)
     assert x.set_().shape == (0,)
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_set_shows_a_part_of_a_storage(T, typed):
+    x = T.arange(6.0)
+    storage = x.storage() if typed else x.untyped_storage()
+    y = T.empty(0).set_(storage)
+    assert y.data_ptr() == x.data_ptr()
+    assert y.tolist() == [0, 1, 2, 3, 4, 5]
+    assert y.set_(storage, 1, (2, 2)).tolist() == [[1, 2], [3, 4]]
+    assert y.set_(source=storage, storage_offset=1, size=(2,), stride=(3,)).tolist() == [1, 4]
+    y.zero_()
+    assert x.tolist() == [0, 0, 2, 3, 0, 5]
+    assert T.empty(0).set_(x[2:], 1, (3,)).tolist() == [3, 0, 5]
+    assert T.empty(0, dtype=T.int32).set_(x.untyped_storage()).shape == (6,)
+    assert T.empty(0, dtype=T.float64).set_(x.untyped_storage()).shape == (3,)
+
+
+def test_set_shows_no_more_than_there_is():
+    x = gradwright.arange(6.0)
+    for where in ((0, (7,)), (6, (1,)), (0, (2, 2), (6, 1)), (-1, (2,)), (0, (2,), (-1,))):
+        with pytest.raises(RuntimeError, match=r"does not fit the 6 entries of the memory"):
+            gradwright.empty(0).set_(x.untyped_storage(), *where)
+    assert gradwright.empty(0).set_(x.untyped_storage(), 6).shape == (0,)
 
 
 def test_set_has_no_derivative(T, leaf):

@@ -433,8 +433,8 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     leaf, view = type(x._node) is AccumulateGrad, x._view
     before = share(wrap(x.array, x._node, x._counter), x)
     before._view = view
-    mode, always = now(), view is None or view.origin is None  # right, whatever the mode
-    out = inside(partial(recording, always or mode.records), resumed, form, before)
+    records = now().records or view is None or view.origin is None  # right, whatever the mode
+    out = inside(partial(recording, records), resumed, form, before)
     x.array = out.array
     share(x, out)
     if leaf:
@@ -447,7 +447,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     bump(x._counter, 3)
     if view is not None:
         x._view = View(view._base, out._view.steps, view.origin, view.itself)
-        if not mode.records or x._node is None:
+        if not records or x._node is None:
             x._view.seen = x._view.version = view.seen
     elif shared:
         before.__dict__["_now"] = weakref.ref(x)

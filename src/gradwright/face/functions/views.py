@@ -31,6 +31,7 @@ from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 
 if TYPE_CHECKING:
+    from gradwright.face.methods.storage import UntypedStorage
     from gradwright.face.typing import MemoryFormat, Tensor
 
 __all__ = [
@@ -260,23 +261,26 @@ def storage_offset(self: Tensor) -> int:
     return _layout(self)[2]
 
 
-def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+def set_(self: Tensor, source: Tensor | UntypedStorage | None = None, storage_offset: int = 0,
+         size: Sequence[int] | None = None, stride: Sequence[int] | None = None) -> Tensor:  # fmt: skip
     """Let this tensor show the memory of ``source``, which from then on they share without sharing versions.
 
-    RuntimeError for a leaf that requires grad, for an inference tensor outside inference mode, and for another dtype.
-    There is no derivative: what was recorded of either cannot be gone back through.
+    Of a storage, or with a size, it shows entries of that from ``storage_offset`` on (of a tensor, after its first), of
+    the size and strides named, by default all of them, row by row. RuntimeError for a leaf that requires grad, for an
+    inference tensor outside inference mode, for another dtype, and for more entries than there are. There is no
+    derivative: what was recorded of either cannot be gone back through.
     """
     x = tensor_arg("set_", self)
-    source = x.new_empty(0) if source is None else tensor_arg("set_", source, "source", 2)
-    common("set_", (x.array, source.array))
-    if source.array.dtype != x.array.dtype:
+    other = x.new_empty(0) if source is None else _shown(x, source, storage_offset, size, stride)
+    common("set_", (x.array, other.array))
+    if other.array.dtype != x.array.dtype:
         raise RuntimeError(
-            f"Could not set tensor of type {dtypes.of(source.array.dtype)} to a tensor of type "
+            f"Could not set tensor of type {dtypes.of(other.array.dtype)} to a tensor of type "
             f"{dtypes.of(x.array.dtype)}"
         )
     check_tracked(x)
     check_history(x)
-    show(x, source)
+    show(x, other)
     times = replaced(x._counter) + 1
     bump(x._counter)
     x._counter[2:] = (times,)
@@ -287,10 +291,34 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         x._node = AccumulateGrad(x)
         x._node._hooks = hooks
     elif is_grad_enabled():
-        recorded = next((t for t in (x, source) if t.requires_grad), None)
+        recorded = next((t for t in (x, other) if t.requires_grad), None)
         if recorded is not None:
             x._node = NotDifferentiable(recorded._node, "set_")
     return x
+
+
+def _shown(x: Any, source: Any, start: int, size: Any, stride: Any) -> Any:
+    """What ``x`` is to show of the memory of a tensor, or of a storage, whose bytes have no dtype."""
+    owner = getattr(source, "_owner", None)
+    if owner is None and not start and size is None:
+        return tensor_arg("set_", source, "source", 2)
+    array = writable(tensor_arg("set_", source if owner is None else owner, "source", 2))
+    if array.__class__ is not np.ndarray:
+        raise RuntimeError("set_(): expected memory on the CPU where a storage, an offset or a size is given; take a "
+                           "view, as by as_strided(), and set_() that")  # fmt: skip
+    memory = _owner(array).reshape(-1, order="A").view(np.uint8)
+    dtype = array.dtype if owner is None else x.array.dtype
+    start += 0 if owner is not None else _layout(source)[2]
+    flat = memory[: memory.size // dtype.itemsize * dtype.itemsize].view(dtype)
+    shape = (max(flat.size - start, 0),) if size is None else sizes("set_", (size,))
+    steps = row_major(shape) if stride is None else sizes("set_", (stride,))
+    last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    if start < 0 or min((*shape, *steps), default=0) < 0 or (0 not in shape and last >= flat.size):
+        raise RuntimeError(f"set_(): size {_text(shape)} with stride {_text(steps)} from storage_offset {start} does "
+                           f"not fit the {flat.size} entries of the memory: see Tensor.resize_")  # fmt: skip
+    step = dtype.itemsize
+    shown = np.lib.stride_tricks.as_strided(flat[min(start, flat.size) :], shape, [s * step for s in steps])
+    return wrap(shown)
 
 
 def resize_(self: Tensor, *size: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
