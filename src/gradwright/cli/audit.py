@@ -50,8 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the program, report, and return the exit status."""
     if arguments.module == [] or (arguments.script is None and arguments.module is None):
         return refused("audit", f"nothing to run: {USAGE}")
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         if not arguments.torch:
             hook.install()
         if arguments.module:
@@ -73,8 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(made: program.Program, audit: Audit) -> None:
     """Run it, wait for its threads as Python does, and tell how it ended if that was not as it should."""
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         made.run()
     error = attempt.error
     if isinstance(error, SystemExit):

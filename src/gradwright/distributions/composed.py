@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base.dtypes import Size
 from gradwright.distributions import constraints
@@ -16,9 +16,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.face.functions.elementwise import where
 from gradwright.face.functions.reduce import logsumexp
 from gradwright.face.functions.scatter import gather
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 
 class Independent(Distribution):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.backends import namespace
 from gradwright.base.changes import declares
@@ -18,9 +18,7 @@ from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.levels import below
 from gradwright.engine.source_line import warn
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 
 class Distribution:

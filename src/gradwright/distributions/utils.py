@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.engine.base import TensorBase
@@ -14,9 +14,7 @@ from gradwright.face.creation import tensor
 from gradwright.face.functions.diagonal import tril_indices
 from gradwright.face.functions.reduce import logsumexp, softmax
 from gradwright.face.functions.shape import broadcast_tensors
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 __all__ = [
     "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import check, check_kind
 from gradwright.optim.rules import Fused, Ruled, average
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 
 class Adam(Fused):

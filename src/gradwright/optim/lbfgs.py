@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.face.creation import zeros_like
 from gradwright.face.functions.complex import view_as_real
 from gradwright.face.functions.join import cat, split
+from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import Optimizer, check, number, warn_if_idle
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 R = TypeVar("R")
 

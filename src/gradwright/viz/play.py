@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from gradwright.debug.path_of_values import retained_grads_restored
 from gradwright.engine.calls import backward, cotangent, grad
 from gradwright.engine.node import AccumulateGrad, Bundle, Node
 from gradwright.engine.watch import Watch
+from gradwright.face.tensor import Tensor
 from gradwright.viz.records import Graph, Params
 from gradwright.viz.sizes import magnitude
 from gradwright.viz.walk import walked
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 CELLS = 256
 """So many entries of a gradient are kept at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base.errors import kind
 from gradwright.debug.why_none import why_none
@@ -15,6 +15,7 @@ from gradwright.engine.nodes_of_ops import OpNode
 from gradwright.engine.recorded_passes import order
 from gradwright.engine.source_line import Place as Line
 from gradwright.engine.view import is_severed, refresh
+from gradwright.face.tensor import Tensor
 from gradwright.function.contract.containers import flatten, paths
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.watched.in_backward import Cut
@@ -23,9 +24,6 @@ from gradwright.viz.saved import Memories
 from gradwright.viz.shapes import UNKNOWN, Shapes, meta
 from gradwright.viz.sizes import magnitude
 from gradwright.viz.trace import Note, Stop, lost, notes
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 _NOTHING = Note(None, None)
 _ENDS = (Cut, NotDifferentiable)

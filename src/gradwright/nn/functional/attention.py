@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright import backends
 from gradwright.base import dtypes
@@ -16,11 +16,9 @@ from gradwright.face.functions import reduce as _reduce
 from gradwright.face.functions.activation import floating_arg
 from gradwright.face.functions.algebra.linalg import linear, matmul
 from gradwright.face.functions.join import cat, chunk
+from gradwright.face.tensor import Tensor
 from gradwright.nn.functional.dropout import dropout
 from gradwright.ops.activation import masked_softmax
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 

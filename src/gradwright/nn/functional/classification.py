@@ -5,7 +5,7 @@ A batch of one may leave out n. ``reduction`` and its old forms are as in `loss`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright import backends
 from gradwright.base import dtypes
@@ -20,14 +20,12 @@ from gradwright.face.functions.algebra.matrices import legacy
 from gradwright.face.functions.scatter import gather, index_select
 from gradwright.face.reading.require import known_within, within
 from gradwright.face.reading.torch import tensor_arg, to_dtype
+from gradwright.face.tensor import Tensor
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.nn.functional.sparse import one_hot
 from gradwright.ops import loss as _loss
 from gradwright.ops.declare import Op
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = [
     "cross_entropy", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss",

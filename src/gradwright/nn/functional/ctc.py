@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.face.creation import arange, as_tensor, full
@@ -14,10 +14,8 @@ from gradwright.face.functions.join import cat, stack
 from gradwright.face.functions.scatter import gather
 from gradwright.face.reading.require import within
 from gradwright.face.reading.torch import tensor_arg
+from gradwright.face.tensor import Tensor
 from gradwright.nn.functional.reduction import mode, reduced
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = ["ctc_loss"]
 

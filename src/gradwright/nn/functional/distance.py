@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import size
@@ -12,9 +10,7 @@ from gradwright.face.functions.algebra.linalg import einsum
 from gradwright.face.functions.elementwise import mul
 from gradwright.face.functions.reduce import norm
 from gradwright.face.reading.torch import numpy_names, tensor_arg
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 __all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 

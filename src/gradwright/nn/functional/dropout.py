@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.engine.numbers import number
@@ -14,9 +14,7 @@ from gradwright.face.functions.elementwise import mul
 from gradwright.face.functions.forms import store
 from gradwright.face.random import rand
 from gradwright.face.reading.torch import tensor_arg
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from gradwright.base.errors import kind
 from gradwright.base.errors import size as text
 from gradwright.face.reading.torch import tensor_arg
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

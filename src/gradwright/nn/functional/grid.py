@@ -6,16 +6,14 @@ import warnings
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.base.errors import size as text
 from gradwright.face import creation
 from gradwright.face.functions.join import cat
 from gradwright.face.reading.torch import tensor_arg
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 __all__ = ["affine_grid", "grid_sample"]
 

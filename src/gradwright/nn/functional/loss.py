@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright import backends
 from gradwright.base import dtypes
@@ -22,13 +22,11 @@ from gradwright.face.functions.algebra.matrices import legacy
 from gradwright.face.reading.require import require, within
 from gradwright.face.reading.torch import result_type, tensor_arg, to_dtype
 from gradwright.face.special_names import entr
+from gradwright.face.tensor import Tensor
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.ops import loss as _ops
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss",

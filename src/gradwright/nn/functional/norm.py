@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright import backends
 from gradwright.base import dtypes
@@ -19,10 +19,8 @@ from gradwright.engine.levels import varies
 from gradwright.face.functions import reduce
 from gradwright.face.functions.activation import floating_arg
 from gradwright.face.reading.torch import tensor_arg, to_dtype
+from gradwright.face.tensor import Tensor
 from gradwright.ops import norm as _ops
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
 

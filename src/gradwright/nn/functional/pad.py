@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base.errors import size as text
 from gradwright.face.functions.join import cat
 from gradwright.face.functions.rearrange import constant_pad_nd, flip
 from gradwright.face.reading.torch import tensor_arg
+from gradwright.face.tensor import Tensor
 from gradwright.nn.functional.pool import avg_pool3d
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = ["local_response_norm", "pad"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.base.errors import size
@@ -16,9 +16,7 @@ from gradwright.face.functions.reduce import norm
 from gradwright.face.functions.scatter import index_select
 from gradwright.face.reading.require import within
 from gradwright.face.reading.torch import tensor_arg
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
+from gradwright.face.tensor import Tensor
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

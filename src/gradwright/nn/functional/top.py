@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base import dtypes
 from gradwright.face.creation import empty
@@ -12,6 +12,7 @@ from gradwright.face.functions.elementwise import mul
 from gradwright.face.functions.forms import inplace
 from gradwright.face.random import rand
 from gradwright.face.reference import attach
+from gradwright.face.tensor import Tensor
 from gradwright.nn.functional import ctc as _ctc
 from gradwright.nn.functional import loss as _loss
 from gradwright.nn.functional import norm as _norm
@@ -20,9 +21,6 @@ from gradwright.nn.functional.activation import celu, celu_, relu_, rrelu, rrelu
 from gradwright.nn.functional.distance import bilinear, cosine_similarity, pairwise_distance, pdist
 from gradwright.nn.functional.dropout import alpha_dropout, dropout, dropped, feature_alpha_dropout
 from gradwright.nn.functional.norm import affine, per_channel, rms_norm, standardized
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = [
     "alpha_dropout", "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu",

@@ -11,16 +11,13 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from gradwright.face.reading.keywords import names_of
+from gradwright.face.tensor import Tensor
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import by_axes
 from gradwright.nn.module import Module
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
-
 
 M = TypeVar("M", bound=Callable[..., Any])
 

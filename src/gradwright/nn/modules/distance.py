@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
 
+from gradwright.face.tensor import Tensor
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 

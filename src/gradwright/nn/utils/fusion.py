@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from gradwright.base.lazy import lazy
 from gradwright.face.creation import ones_like, zeros_like
+from gradwright.face.tensor import Tensor
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 M = TypeVar("M", bound=Module)
 

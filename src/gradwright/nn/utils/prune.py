@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.base.lazy import lazy
 from gradwright.face import linalg, random
 from gradwright.face.creation import ones_like
 from gradwright.face.functions.join import cat
 from gradwright.face.functions.order import topk
+from gradwright.face.tensor import Tensor
 from gradwright.nn.module import Module
 from gradwright.nn.utils.hooked import computed, undone
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",

@@ -88,8 +88,7 @@ class Rerun(Calls):
 
         Raises what it raises.
         """
-        attempt = Attempt()
-        with attempt:
+        with Attempt() as attempt:
             return self.run()[0]
         self.cloned = "leaf" in attempt.said()
         if not self.cloned:

@@ -223,8 +223,7 @@ def _uncalled(met: list[Met]) -> Iterator[str]:
         module = sys.modules.get(cls.__module__)
         if "_made_of" in vars(cls) or module is None or "site-packages" in (getattr(module, "__file__", "") or ""):
             continue
-        attempt = Attempt()
-        with attempt:
+        with Attempt():
             yield f"{cls.__qualname__} ({Path(inspect.getfile(cls)).name}) is defined, and was never called"
     for m in met:
         if not m.calls and not m.left and m.unrecorded:

@@ -103,8 +103,7 @@ def _looked(recorded: Recorded, subject: Subject, names: list[str], state: State
 
 def _again(rerun: Rerun) -> Finding:
     """Whether the call gives what it gave in the program."""
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         first = [printed(o) for o in rerun.settle()]
         before = list(rerun.recorded.prints)
         if first == before:
@@ -243,8 +242,7 @@ def _dtype(rerun: Rerun) -> str:
 def _wider(rerun: Rerun, verdict: Verdict, own: list[Measured], tried: Trying | None, seconds: float,
            generator: Any) -> None:  # fmt: skip
     """The same in float64, where it takes that; and what that says of what was found in the program's dtype."""
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         outs = rerun.settle()
     narrow = attempt.error is None and rerun.unit < 1e-10 and any(
         o.requires_grad and dtype_of(o) not in ("float64", "complex128") for o in outs)
@@ -287,8 +285,7 @@ def _explain(recorded: Recorded, subject: Subject, names: list[str], verdict: Ve
         lines = () if recorded.met.kind == "torch op" else gradient(_trial(recorded, subject, names, False), None)
         verdict.findings[check] = replace(found, lines=lines)
         return
-    attempt = Attempt()
-    with attempt:
+    with Attempt():
         trial = _trial(recorded, subject, names, wide and check == WIDE)
         arguments, _ = trial.call.tensors(gradwright)
         examination = Examination(callable_of(trial), arguments, trial.call.names, budget=min(seconds, 5.0),

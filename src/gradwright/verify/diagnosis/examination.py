@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
+from gradwright.face.tensor import Tensor
 from gradwright.verify.diagnosis.behaviour import overlap, telling
 from gradwright.verify.diagnosis.case import Case, leaf
 from gradwright.verify.diagnosis.context import Context
@@ -32,9 +33,6 @@ from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import exchanged, rounding, tensors
 from gradwright.verify.numeric.on_host import on_host
 from gradwright.verify.witness import Witness, second_witness
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 BUDGET = 5.0
 """How many seconds it may take to compare entries."""

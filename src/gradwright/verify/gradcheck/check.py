@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gradwright.base.errors import CutError, GradcheckError, GradientWarning, St
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
+from gradwright.face.tensor import Tensor
 from gradwright.transform.arguments import settled
 from gradwright.verify.diagnosis import diagnose
 from gradwright.verify.experiments import Conditions, Visit
@@ -27,9 +28,6 @@ from gradwright.verify.numeric.budget import Picked, estimate, pick
 from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import Subject, leaf, parameters, tensors
 from gradwright.verify.numeric.on_host import on_host
-
-if TYPE_CHECKING:
-    from gradwright.face.typing import Tensor
 
 QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""

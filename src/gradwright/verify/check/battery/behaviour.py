@@ -25,8 +25,7 @@ def runs(trial: Trial) -> Finding:
         run = trial.run()
         if run.outputs:
             trial.backward(run)
-    again = Attempt()
-    with again:
+    with Attempt() as again:
         if run.outputs:
             trial.backward(run)
     if again.error is not None:

@@ -38,8 +38,7 @@ def compiled(trial: Trial) -> Finding:
     exec(_STEP, scope)  # noqa: S102 - the text is above; what stands in this package is not looked into by compile
     lines = trial.lines("backward", r"return")
     made = as_program(scope["step"], check="always")
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         for _ in range(_CALLS):
             trial.seed()
             arguments, found = trial.call.tensors(gradwright)

@@ -75,8 +75,7 @@ def undefined_gradients(trial: Trial) -> Finding:
     for k in range(n):
         zeros = [c if j == k else np.zeros_like(c) for j, c in enumerate(cotangents)]
         due = trial.backward(trial.run(), zeros)
-        attempt = Attempt()
-        with attempt:
+        with Attempt() as attempt:
             said = trial.backward(trial.run(), [c if j == k else None for j, c in enumerate(cotangents)])
         if attempt.error is not None:
             return failed("undefined gradient", f"backward fails when a gradient reaches only output {k}: "

@@ -42,8 +42,7 @@ def forward_mode(trial: Trial) -> Finding:
     generator = np.random.default_rng(5)
     call = trial.call
     moves = [drawn(generator, a.array) if a.grad else None for a in call.args]
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         trial.seed()
         said = _pushed(trial, moves) if trial.T is gradwright else _dual(trial, moves)
     lines = trial.lines("jvp", r"return")

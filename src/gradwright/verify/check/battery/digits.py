@@ -33,8 +33,7 @@ def digits(trial: Trial) -> dict[str, Any] | None:
     if sum(isinstance(a, gradwright.Tensor) for a in arguments) != 1:
         return None
     bound = partial(trial.subject.target, **trial.call.static)
-    attempt = Attempt()
-    with attempt:
+    with Attempt():
         found = import_module("gradwright.verify").stability(bound, *inputs, name=trial.subject.name)
         return {**found.as_dict(), "sample": str(trial.call)}
     return None

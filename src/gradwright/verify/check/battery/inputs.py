@@ -48,8 +48,7 @@ def trials(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Trial],
     """
     if subject.refused is not None:
         return [], refused(subject, subject.refused), False
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         doing("samples")
         calls = _drawn(subject) if subject.kind == "op" else given(subject)
         doing("it")
@@ -111,8 +110,7 @@ def _precise(trial: Trial) -> Trial:
     for call in (trial.call.precise(), trial.call):
         for cloned in (False, True):
             found = Trial(trial.subject, call, cloned, own=trial.call)
-            attempt = Attempt()
-            with attempt:
+            with Attempt() as attempt:
                 found.run()
             if attempt.error is None:
                 return found

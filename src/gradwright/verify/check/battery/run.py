@@ -156,8 +156,7 @@ def _fit(trials: Sequence[Trial], name: str) -> Sequence[Trial]:
 
 def _made(name: str, check: Callable[[Trial], Any], trial: Trial) -> tuple[Finding, Any]:
     """The finding of a check on a sample, with the diagnosis if it made one."""
-    attempt = Attempt()
-    with attempt:
+    with Attempt() as attempt:
         said = check(trial)
         finding, diagnosis = said if isinstance(said, tuple) else (said, None)
         return replace(finding, check=name), diagnosis
