@@ -4,6 +4,7 @@ a call does what an eager one does."""
 import copy
 import gc
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import gradwright as gw
 from gradwright.compilation import words
 from tests.compilation.checks import entries
+from tests.thorough import some
 
 
 class Case:
@@ -79,10 +81,9 @@ def ends(case, step, touch):
 
 
 @pytest.mark.filterwarnings("ignore::gradwright.compilation.compiled.CompileWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("touch", TOUCHES.values(), ids=TOUCHES)
-@pytest.mark.parametrize("backend", ["plan", "c"])
-@pytest.mark.parametrize("by", ["words", "Python"])
+@pytest.mark.parametrize(("touch", "backend", "by"), some(product(TOUCHES, ["plan", "c"], ["words", "Python"]), 3))
 def test_a_call_does_what_an_eager_one_does(backend, touch, by, compiler, monkeypatch):
+    touch = TOUCHES[touch]
     if by == "Python":
         monkeypatch.setattr(words, "_ready", lambda: None)
     eager, case = Case(), Case()

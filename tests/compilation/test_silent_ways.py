@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
+from tests.thorough import some
 
 F64 = gw.float64
 SCALE = 2.0
@@ -459,8 +460,10 @@ OURS = [value for value in dict(globals()).values() if getattr(value, "__module_
 PROGRAMS = [f for f in OURS if not f.__code__.co_argcount]
 
 
-@pytest.mark.parametrize("make", PROGRAMS, ids=[f.__name__ for f in PROGRAMS])
-@pytest.mark.parametrize("backend", ["plan", "c"])
+@pytest.mark.parametrize(("make", "backend"), [
+    pytest.param(f, backend, id=f"{f.__name__}-{backend}")
+    for k, f in enumerate(PROGRAMS) for backend in some(["plan", "c"], 2, k)
+])  # fmt: skip
 def test_compiled_results_are_the_eager_ones(make, backend):
     expected = results(make, lambda step: step)
     with warnings.catch_warnings():

@@ -14,6 +14,7 @@ import pytest
 
 import gradwright as gw
 from gradwright.errors import GradientWarning
+from tests.thorough import some
 
 
 @pytest.fixture(params=["gradwright", "torch"])
@@ -538,7 +539,7 @@ def test_a_run_goes_on_as_if_it_had_not_been_interrupted(tmp_path, name, options
     dtype, stop = getattr(gw, dtype), 6
     start = [np.random.default_rng(k).standard_normal(shape) for k, shape in enumerate(SHAPES)]
     whole = _steps(*_begun(name, options, start, dtype), 0, stop)
-    for done in range(stop):
+    for done in some(range(stop), 3, len(name)):
         before = params, optimizer = _begun(name, options, start, dtype)
         _steps(*before, 0, done)
         values = [p.detach().clone() for p in params]

@@ -14,6 +14,7 @@ from gradwright.errors import LinAlgError
 from gradwright.op import table
 from tests.compilation.checks import sample_arrays
 from tests.compilation.random_programs import Making, bits, close
+from tests.thorough import some
 
 OPERATIONS = [*table]
 
@@ -51,7 +52,7 @@ def all_samples(name: str, samples: Any) -> Any:
 @pytest.mark.parametrize("part", range(8))
 def test_every_operation(compiler: None, part: int, exact: bool) -> None:
     for name in OPERATIONS[part::8]:
-        for kind in (None, np.float32):
+        for kind in some((None, np.float32), 2, part + exact):
             samples = samples_of(name, kind)
             arrays = [x for _, own in samples for x in own]
             if not arrays or (kind and all(x.dtype != kind for x in arrays)):
@@ -68,7 +69,7 @@ def test_every_operation(compiler: None, part: int, exact: bool) -> None:
                         np.testing.assert_allclose(b, a, rtol=near, atol=small, err_msg=name)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40), 2))
 def test_random_programs(compiler: None, seed: int) -> None:
     exact = seed % 3 == 0
     made = Making(seed, special=exact, long=seed % 5 == 0, outside=True)

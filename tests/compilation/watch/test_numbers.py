@@ -5,11 +5,13 @@ import json
 import math
 import shutil
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
 
 import gradwright as gw
+from tests.thorough import some
 
 BACKENDS = ["plan", *(["c"] if shutil.which("cc") else [])]
 
@@ -91,9 +93,7 @@ def plain(value):
     return f"{type(value).__name__} {value:.5g}" if isinstance(value, float) else f"{type(value).__name__} {value!r}"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("check", ["first", "always"])
-@pytest.mark.parametrize("name", RETURNED)
+@pytest.mark.parametrize(("name", "check", "backend"), some(product(RETURNED, ["first", "always"], BACKENDS), 3))
 def test_numbers_that_are_returned_are_given_anew_by_one_program(name, check, backend):
     f = RETURNED[name]
     step = gw.compile(f, backend=backend, check=check)
@@ -349,16 +349,14 @@ def accumulated(backend, optimizer, returned):
     return [float(f) if isinstance(f, gw.Tensor) else f for f in found], w.tolist(), state
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("optimizer", [
-    lambda p: gw.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: gw.optim.Adam(p, lr=0.1),
-    lambda p: gw.optim.RMSprop(p, lr=0.1),
-])  # fmt: skip
-@pytest.mark.parametrize("returned", [
+@pytest.mark.parametrize(("returned", "optimizer", "backend"), some(product([
     lambda loss, y: loss, lambda loss, y: loss.item(), lambda loss, y: (loss.item(), (y > 0).sum().item() / 3),
     lambda loss, y: f"{loss.item():.9f}", lambda loss, y: [v + 1 for v in y.tolist()],
     lambda loss, y: loss.item() if loss > 3 else -1.0,
-])  # fmt: skip
+], [
+    lambda p: gw.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: gw.optim.Adam(p, lr=0.1),
+    lambda p: gw.optim.RMSprop(p, lr=0.1),
+], BACKENDS), 5))  # fmt: skip
 def test_state_that_is_made_in_a_later_call_is_made_once(backend, optimizer, returned):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

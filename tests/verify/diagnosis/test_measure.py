@@ -7,6 +7,7 @@ import gradwright
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.measure import measure
 from tests.corpus.wrong import t
+from tests.thorough import some
 
 
 def at(f, *values, dtype=gradwright.float64):
@@ -136,8 +137,10 @@ def fixed_point(tolerance, factor=1.0):
     return FixedPoint
 
 
-@pytest.mark.parametrize("values", [[0.3, 0.8], [0.5], [0.2, 0.4, 0.9, 0.7]])
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-13])
+@pytest.mark.parametrize(("tolerance", "values"), [
+    (tolerance, values) for k, tolerance in enumerate([1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-13])
+    for values in some([[0.3, 0.8], [0.5], [0.2, 0.4, 0.9, 0.7]], 3, k)
+])  # fmt: skip
 def test_an_iteration_that_stops_at_a_tolerance_is_not_wrong(tolerance, values):
     x = gradwright.tensor(values, dtype=gradwright.float64, requires_grad=True)
     d = gradwright.autograd.diagnose(fixed_point(tolerance), x)

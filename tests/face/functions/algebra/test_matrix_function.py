@@ -1,6 +1,7 @@
 """Functions of Hermitian matrices: values beside SciPy, derivatives at repeated eigenvalues, and what is refused."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import gradwright as gw
 from gradwright.backends.strict import namespace as strict
 from gradwright.engine.base import wrap
+from tests.thorough import some
 
 L = gw.linalg
 SPECTRA = [[1.0, 1.0, 2.0], [2.0, 2.0, 2.0], [1.0, 1.0 + 1e-9, 1.001], [0.1, 1.0, 1.0], [0.5, 1.0, 2.0]]
@@ -59,9 +61,7 @@ def test_values_are_scipys(name: str, values: list[float], kind: str) -> None:
     np.testing.assert_allclose(FUNCTIONS[name](gw.tensor(x)).numpy(), SCIPY[name](s, x), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("values", SPECTRA, ids=str)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(("name", "values", "kind"), some(product(FUNCTIONS, SPECTRA, KINDS), 3), ids=str)
 def test_derivatives(name: str, values: list[float], kind: str) -> None:
     def f(x: Any) -> Any:
         y = FUNCTIONS[name](hermitian(x))
