@@ -154,3 +154,19 @@ def test_what_lies_row_by_row_in_eager_runs_can_be_viewed_in_a_program_too():
         x = (gw.arange(24, dtype=gw.float64).reshape(2, 3, 4) + k).requires_grad_()
         assert gw.allclose(compiled(x), step(x))
     assert "1 program" in str(compiled.explain())
+
+
+@pytest.mark.parametrize("product", [
+    lambda x, w: x @ w.T, lambda x, w: gw.nn.functional.linear(x, w), lambda x, w: (w @ x.T).T, gw.mm,
+], ids=["transposed", "linear", "the other way", "mm"])  # fmt: skip
+def test_exact_programs_multiply_as_eager_runs_do(product):
+    gw.manual_seed(0)
+    x, w = gw.randn(128, 300, dtype=gw.float64), gw.randn(50, 300, dtype=gw.float64)  # whose bits tell the two ways
+    w = (w if product is not gw.mm else w.T).requires_grad_()
+
+    def step():
+        return gw.autograd.grad(product(x, w).tanh().square().sum(), w)[0]
+
+    compiled = gw.compile(step, backend="plan", exact=True)
+    assert all(gw.equal(compiled(), step()) for _ in range(4))
+    assert not compiled.explain().reason

@@ -58,6 +58,8 @@ def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, 
 
 def _by_columns(array: Any) -> bool:
     flags = getattr(array, "flags", None)
+    if flags is None:  # what is traced takes the way of the run without a trace: the other may round otherwise
+        flags = getattr(getattr(array, "plain", None), "flags", None)
     return flags is not None and flags.f_contiguous and not flags.c_contiguous
 
 
