@@ -15,7 +15,7 @@ from gradwright.nn.functional import aten, top
 LOADED = {
     "autograd", "backends", "base", "debug", "engine", "face", "face.creation", "face.fft", "face.functions",
     "face.interop", "face.linalg", "face.methods", "face.random", "face.reading", "face.reference",
-    "face.special_names", "face.tensor", "face.xp", "function", "ops", "transform",
+    "face.special_names", "face.tensor", "face.xp", "function", "native", "ops", "transform",
 }  # fmt: skip
 """The parts that `import gradwright` loads. Before you add one: it is time that every program pays."""
 
