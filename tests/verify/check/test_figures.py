@@ -40,7 +40,7 @@ def test_differences_keep_their_digits() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 200), (200, 1), (33, 31), (70, 100), (CELLS, CELLS)])
-def test_a_large_one_is_cut_into_tiles_that_keep_the_entry_furthest_off(shape: tuple[int, int], seed: int) -> None:
+def test_a_large_one_is_cut_into_tiles_that_keep_the_entry_furthest_off(shape: tuple[int, int]) -> None:
     numeric = np.random.normal(size=shape)
     analytic = numeric.copy()
     at = tuple(n // 2 for n in shape)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from examples.wrong_functions import FirstCall
 from gradwright.autograd import gradcheck, gradgradcheck
 from tests.corpus.right import RIGHT
 from tests.corpus.wrong import WRONG
@@ -10,6 +11,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*double precision")  # some are
 
 WITHIN = {"factor: unnamed", "factor: hardly any", "elsewhere"}
 """Errors smaller than the tolerances, and one that is not to be seen at these inputs."""
+
+
+@pytest.fixture(autouse=True)
+def _no_call_yet(monkeypatch):
+    """Whatever ran before."""
+    monkeypatch.setattr(FirstCall, "slope", None)
 
 
 def called(f):
