@@ -8,6 +8,9 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import detect_anomaly, graph
+from gradwright.debug.path_of_values import Trace
+from gradwright.engine.mode import now, switch
+from gradwright.engine.watch import Watch
 from gradwright.profiler import profile
 from gradwright.utils.checkpoint import checkpoint
 from tests.functions import function
@@ -73,6 +76,31 @@ def program(seed):
     return run
 
 
+class Values(Watch):
+    """Looks at all it is told of."""
+
+    def compute(self, name, inputs, call):
+        out = call()
+        repr((inputs, out))
+        return out
+
+    def run(self, node, g, call):
+        out = call()
+        repr((g, out))
+        return out
+
+
+@contextlib.contextmanager
+def listening():
+    """With a listener that hears of all that is cut off, that of `why_none`."""
+    before = now()
+    switch(before.but(listener=Trace().guard))
+    try:
+        yield
+    finally:
+        switch(before)
+
+
 OBSERVERS = {
     "hooks": lambda: graph.saved_tensors_hooks(lambda t: t, lambda t: t),
     "hooks that copy": lambda: graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t),
@@ -81,6 +109,10 @@ OBSERVERS = {
     "profiler": profile,
     "trace": lambda: gw.viz.trace(),
     "mutation": graph.allow_mutation_on_saved_tensors,
+    "audit": lambda: gw.audit(shown=False, budget=1e-9),
+    "a watch": Watch,
+    "a watch of values": Values,
+    "a listener": listening,
 }
 
 

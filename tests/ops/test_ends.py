@@ -84,6 +84,17 @@ def test_infinities_and_zeros(name: str, f: Any, at: Any, first: Any, second: An
     np.testing.assert_allclose(two, second, **tolerance)
 
 
+# Lengths of a number and that number's like, first derivative, second derivative times the number.
+LENGTHS: dict[str, tuple[Any, float, float]] = {
+    "hypot": (gw.hypot, HALF, 0.5 * HALF),
+    "abs": (lambda s, like: gw.abs(gw.complex(s, like)), HALF, 0.5 * HALF),
+    "vector_norm": (lambda s, like: gw.linalg.vector_norm(gw.stack([s, like]), dim=0), HALF, 0.5 * HALF),
+    "norm of order 3": (lambda s, like: gw.norm(gw.stack([s, like]), 3, 0), 0.5 ** (2 / 3), 0.5 ** (2 / 3)),
+    "std": (lambda s, like: gw.std(gw.stack([s, -like, s * 0]), 0, correction=0), 6**-0.5, 6**-1.5),
+    "nuclear norm": (lambda s, like: gw.linalg.matrix_norm(gw.stack([s, like, s * 0, like]).reshape(2, 2), "nuc"),
+                     2 * 5**-0.5, 5**-1.5),
+}  # fmt: skip
+
 # Function of a number and that number's like, first derivative times it, second derivative times its square.
 LARGE: list[tuple[str, Any, float, float]] = [
     ("asinh", lambda s, big: gw.asinh(s), 1, -1),
@@ -91,16 +102,13 @@ LARGE: list[tuple[str, Any, float, float]] = [
     ("acosh", lambda s, big: gw.acosh(s), 1, -1),
     ("atan2 by the first", gw.atan2, 0.5, -0.5),
     ("atan2 by the second", lambda s, big: gw.atan2(big, s), -0.5, 0.5),
-    ("hypot", lambda s, big: gw.hypot(s, big) / big, HALF, 0.5 * HALF),
     ("angle", lambda s, big: gw.angle(gw.complex(s, big)), -0.5, 0.5),
-    ("abs", lambda s, big: gw.abs(gw.complex(s, big)) / big, HALF, 0.5 * HALF),
     ("log", lambda s, big: gw.log(gw.complex(s, big)).real, 0.5, 0.0),
     ("asinh of complex", lambda s, big: gw.asinh(gw.complex(s, big)).real, 0.5, 0.0),
     ("acosh of complex", lambda s, big: gw.acosh(gw.complex(s, big)).real, 0.5, 0.0),
     ("asin of complex", lambda s, big: gw.asin(gw.complex(s, big)).imag, 0.5, 0.0),
     ("acos of complex", lambda s, big: gw.acos(gw.complex(s, big)).imag, -0.5, 0.0),
-    ("vector_norm", lambda s, big: gw.linalg.vector_norm(gw.stack([s, big]), dim=0) / big, HALF, 0.5 * HALF),
-    ("norm of order 3", lambda s, big: gw.norm(gw.stack([s, big]), 3, 0) / big, 0.5 ** (2 / 3), 0.5 ** (2 / 3)),
+    *((n, lambda s, big, f=f: f(s, big) / big, one, two) for n, (f, one, two) in LENGTHS.items()),
     ("normalize", lambda s, big: gw.nn.functional.normalize(gw.stack([s, big]), dim=0)[0], HALF**3, -3 * HALF**5),
     ("cosine", lambda s, big: gw.cosine_similarity(gw.stack([s, big]), gw.stack([s * 0 + 1, s * 0]), 0), HALF**3,
      -3 * HALF**5),
@@ -116,6 +124,17 @@ def test_what_a_square_of_overflows(name: str, f: Any, first: float, second: flo
     one, two = (g(lambda s: f(s, gw.full_like(s, large)), x).item() for g in WAYS[way])
     assert one * large == pytest.approx(first, rel=1e-5)
     assert two == pytest.approx(second / large / large, abs=1e-35)  # which may be less than the dtype has
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("dtype", "small"), [("float32", 1e-30), ("float64", 1e-200)])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_what_a_square_of_underflows(name: str, dtype: str, small: float, way: str) -> None:
+    f, first, second = LENGTHS[name]
+    x = gw.tensor([small], dtype=getattr(gw, dtype))
+    one, two = (g(lambda s: f(s, gw.full_like(s, small)), x).item() for g in WAYS[way])
+    assert one == pytest.approx(first, rel=1e-5)
+    assert two * small == pytest.approx(second, rel=1e-5)
 
 
 @pytest.mark.parametrize(("dtype", "small"), [("float32", 1e-25), ("float64", 1e-170)])

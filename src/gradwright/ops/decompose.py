@@ -276,8 +276,8 @@ def _svd_slope(xp, g, x_shape, out, reached):
         gu, gvh = both[..., : x_shape[-2], :], adjoint(xp, both[..., x_shape[-2] :, :])
     du, dv = mm(uh, gu), mm(vh, adjoint(xp, gvh))
     du, dv = du - adjoint(xp, du), dv - adjoint(xp, dv)
-    squares = s * s
-    inner = _by_gap(xp, du, squares) * s[..., None, :] + s[..., :, None] * _by_gap(xp, dv, squares) + diag(gs)
+    both = _divisor(xp, s[..., None, :] + s[..., :, None])  # no squares, which may be out of range
+    inner = (_by_gap(xp, du, s) * s[..., None, :] + s[..., :, None] * _by_gap(xp, dv, s)) / both + diag(gs)
     if is_complex(xp, u):
         inner = inner + diag(_diagonal(xp, du) / (2 * divisor))
     dx = mm(mm(u, inner), vh)

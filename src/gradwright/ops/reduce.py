@@ -38,8 +38,7 @@ def keepdim(xp, y, shape, axis, keepdims):
 
 def along(xp, slope, t, axis, keepdims):
     """The tangent of a real reduction with this slope by each entry: sum Re(conj(slope) t)."""
-    products = real_part(xp, xp.conj(slope) * t) if is_complex(xp, t) else slope * t
-    return xp.sum(products, axis=axis, keepdims=keepdims)
+    return xp.sum(real_part(xp, xp.conj(slope) * t) if is_complex(xp, t) else slope * t, axis=axis, keepdims=keepdims)
 
 
 def count(shape, axis):
@@ -104,8 +103,7 @@ def var(xp, x, *, axis=None, keepdims=False, correction=1):
 
     If n <= correction it divides by 0: inf, or NaN if all entries are equal.
     """
-    squares = _square(xp, _centred(xp, x, axis))
-    return xp.sum(squares, axis=axis, keepdims=keepdims) / _freedom(x, axis, correction)
+    return xp.sum(_square(xp, _centred(xp, x, axis)), axis=axis, keepdims=keepdims) / _freedom(x, axis, correction)
 
 
 def _square(xp, x):
@@ -136,22 +134,19 @@ var.jvp(x=_var_tangent)
 @builtin(complex="general", kind="reduction", node="StdBackward0", samples=_SPREAD)
 def std(xp, x, *, axis=None, keepdims=False, correction=1):
     """Standard deviation over ``axis``, the square root of the variance; slope 0 where it is 0."""
-    squares = _square(xp, _centred(xp, x, axis))
-    return xp.sqrt(xp.sum(squares, axis=axis, keepdims=keepdims) / _freedom(x, axis, correction))
-
-
-def _half_inverse(xp, out):
-    """1 / (2 out), the slope of the square root of a variance by that; 0 where it is 0."""
-    flat = out == 0
-    return xp.where(flat, xp.zeros_like(out), 0.5 / xp.where(flat, xp.ones_like(out), out))
+    x, freedom = _centred(xp, x, axis), _freedom(x, axis, correction)
+    total = xp.sum(_square(xp, x), axis=axis, keepdims=keepdims)
+    return _in_range(xp, total, xp.sqrt(total / freedom), x, 2, axis, keepdims, freedom**0.5)
 
 
 def _std_slope(xp, g, x, out, axis, keepdims, correction):
-    return _var_slope(xp, g * _half_inverse(xp, out), x, axis, keepdims, correction)
+    g = keepdim(xp, g / _freedom(x, axis, correction), x.shape, axis, keepdims)
+    out = keepdim(xp, out, x.shape, axis, keepdims)
+    return g * (_centred(xp, x, axis) / xp.where(out == 0, xp.zero(out) + _INF, out))
 
 
 def _std_tangent(xp, t, x, out, axis, keepdims, correction):
-    return _var_tangent(xp, t, x, axis, keepdims, correction) * _half_inverse(xp, out)
+    return along(xp, _std_slope(xp, xp.ones_like(out), x, out, axis, keepdims, correction), t, axis, keepdims)
 
 
 std.vjp(x=_std_slope)
@@ -255,10 +250,10 @@ def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
     return _in_range(xp, total, xp.pow(total, 1 / ord), x, ord, axis, keepdims)
 
 
-def _in_range(xp, total, out, x, ord, axis, keepdims):
-    """The norms ``out``, by scaled entries where a sum of powers is `out_of_range`."""
+def _in_range(xp, total, out, x, ord, axis, keepdims, divisor=1):
+    """The norms ``out``, over a ``divisor``, by scaled entries where a sum of powers is `out_of_range`."""
     lost = out_of_range(xp, total)
-    return xp.where(lost, _scaled_norm(xp, x, ord, axis, keepdims), out) if xp.may_hold(lost) else out
+    return xp.where(lost, _scaled_norm(xp, x, ord, axis, keepdims) / divisor, out) if xp.may_hold(lost) else out
 
 
 def _scaled_norm(xp, x, ord, axis, keepdims):

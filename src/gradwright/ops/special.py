@@ -284,7 +284,12 @@ def bessel_i(xp, x, *, order=0):
 @builtin(kind="elementwise", samples=_RIGHT)
 def bessel_k(xp, x, *, order=0):
     """Modified Bessel function of the second kind; infinite at 0, NaN below."""
-    return _k(xp, x, order)
+    if order < 2:
+        return _k(xp, x, order)
+    before, k = _k(xp, x, 0), _k(xp, x, 1)  # SciPy's of more are 0 from 698 on
+    for n in range(1, order):
+        before, k = k, before + 2 * n / x * k
+    return k
 
 
 @builtin(kind="elementwise", samples=_ALL_ORDERS)

@@ -21,8 +21,8 @@ from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
 from gradwright.verify.proof.series import working
 
-BITS = 1400
-"""Enough for e**-x + 1 - 1 over all of float64's range."""
+BITS, FEWER = 1400, 256
+"""Enough for e**-x + 1 - 1 over all of float64's range; for what takes seconds on balls of so many."""
 ALLOWED = 3
 NAN, INFINITE, FINITE, SMALL = 100.0, 99.0, 98.0, 97.0
 """In place of a number of bits: NaN, or finite, or infinite, where the derivative is not, or not small where it is."""
@@ -85,9 +85,9 @@ def _of_one(op: Op, k: int, at: tuple[Any, ...], static: dict[str, Any]) -> Call
     return f
 
 
-def true(f: Callable[[Any], Any], x: float) -> list[Any]:
+def true(f: Callable[[Any], Any], x: float, bits: int = BITS) -> list[Any]:
     """The derivatives at a number, of order 0 to 3, as balls."""
-    with working(bits=BITS, order=3):
+    with working(bits=bits, order=3):
         held = np.empty(1, object)
         held[0] = series.series([series.arb(x), series.arb(1)])
         found = f(wrap(Balls(held))).array.value.reshape(-1)[0]
@@ -134,9 +134,14 @@ all of the dtype's range, beyond those that the rounding of their input takes, e
 {rows}
 
 What is made of the result could be made of the input, kept beside it; but that holds as much memory again, and programs
-that write the input in place, which run here and on PyTorch, would be refused. Where the input is kept anyway, as by
-`logsigmoid`, `softplus`, `silu` and the losses, no digit is lost; nor is one by `softmax`, `log_softmax`, `logsumexp`
-and `cross_entropy` where a probability rounds to 1: the others are summed without it.
+that write the input in place, which run here and on PyTorch, would be refused. Taken only where it is kept anyway, as a
+leaf is, it would let `x * 1` or a checkpoint change a gradient. Where the tail counts write `exp(logsigmoid(x))`,
+`2 * exp(logsigmoid(2 * x)) - 1` for `tanh(x)` and `exp(x) - 1` for `expm1(x)`: far from 0 these lose none. Nor do
+`logsigmoid`, `softplus`, `silu` and the losses, whose input is kept; nor `softmax`, `log_softmax`, `logsumexp` and
+`cross_entropy` where a probability rounds to 1: the others are summed without it.
+
+Lengths, `std` and the nuclear norm lose nothing where a square is out of range. `layer_norm`, `batch_norm`, `rms_norm`
+and `corrcoef` do, as PyTorch's: of entries whose variance, or mean square, is infinite the normalised ones are 0.
 
 Second derivatives of the square of a length of 0 are not those of the square: of `abs(x)**2` 0, of `norm(x)**2` and
 `exp(-cdist(x, y)**2)` NaN (they are 2, 2 and -2). The length's own slope jumps there, is taken as 0, and multiplies
