@@ -268,3 +268,20 @@ def test_bits_are_read_as_another_dtype_in_transforms(name):
     assert tangent.equal(x)  # none goes through bits
     assert func.vmap(func.jacfwd(lambda r: (r.view(d).view(gw.float32) * r).sum()))(x).equal(x)
     assert func.grad(lambda r: (r.view(d).view(gw.float32) * r).sum())(x).equal(x)
+
+
+SAID = {
+    r"It looks like you're calling .item\(\) on a Tensor": (lambda x: x.item(), float, int, complex),
+    "attempting to use a Tensor in some data-dependent control flow": (bool, lambda x: 1 if x else 2),
+    "We do not support batching operators that can output dynamic shape": (lambda x: x.nonzero(), lambda x: x.unique()),
+    "We do not support batching operators that can support dynamic shape": (lambda x: x[x > 0],),
+}
+
+
+@pytest.mark.parametrize("words", SAID)
+@pytest.mark.parametrize("name", ["gradwright", "torch"])
+def test_what_is_refused_is_so_in_the_words_of_pytorch(name, words):
+    lib = pytest.importorskip(name)
+    for f in SAID[words]:
+        with pytest.raises(RuntimeError, match=words):
+            lib.vmap(f)(lib.ones((3, 2) if "dynamic" in words else 3))

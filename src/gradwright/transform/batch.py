@@ -73,13 +73,18 @@ class Batch(LevelArray):
         return Batch(self.level, self.tensor.detach())
 
     def _refuses(self, what: str) -> Exception:
-        return BatchedValueError(
-            f"vmap: {what} of a tensor that stands for a whole batch ({_line() or 'a line that is not known'}): it is "
-            "another value in each example. Use operations on tensors, such as where(condition, x, y) for a branch."
+        return BatchedValueError(  # in PyTorch's words, as far as it has any
+            f"vmap: {_SAID.get(what, f'{what} of a tensor')} that stands for a whole batch "
+            f"({_line() or 'a line that is not known'}): {what} is another value in each example. Use operations on "
+            "tensors, such as where(condition, x, y) for a branch."
         )
 
     def __repr__(self) -> str:
         return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.tensor!r})"
+
+
+_SAID = dict.fromkeys(("item()", "int()", "float()", "complex()"), "It looks like you're calling .item() on a Tensor")
+_SAID["bool()"] = "It looks like you're attempting to use a Tensor in some data-dependent control flow, one"
 
 
 class Batches(Level):
@@ -207,8 +212,9 @@ def refuse(written: str) -> None:
     """RuntimeError if something that lives on was written to: where, as `Batches.restore` returns it."""
     if written:
         raise RuntimeError(
-            f"vmap: a tensor that lives on after the function has values written to it that are others in each example "
-            f"({written}). It is as it was before. Make it in the function and return it, or hand it in, mapped."
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because a tensor that lives on after the "
+            f"function has values written to it that are others in each example ({written}). It is as it was before. "
+            "Make it in the function and return it, or hand it in, mapped."
         )
 
 

@@ -66,7 +66,7 @@ def test_masks_of_each_example():
 @pytest.mark.parametrize("f", [lambda x: x[x > 5], lambda x: x.masked_select(x > 5), lambda x: gw.nonzero(x)])
 def test_what_depends_on_values_is_refused_with_the_line(f):
     with pytest.raises(
-        RuntimeError, match=r"vmap: the shape of what .* returns depends on values.*test_indexing.py:\d+"
+        RuntimeError, match=r"dynamic shape: the shape of what .* returns depends on values.*test_indexing.py:\d+"
     ):
         vmap(f)(X)
 

@@ -162,7 +162,9 @@ def refused(call: Call) -> Any:
     """Raise RuntimeError: of an operation whose result is of a shape that depends on values."""
     found = here(2)
     line = Place(*found) if found else "a line that is not known"
+    does = "support" if call.op.name == "at" else "output"
     raise RuntimeError(
-        f"vmap: the shape of what {call.op.name}() returns depends on values, so it is another one in each example "
-        f"({line}). Use operations whose results are of one shape, such as where(condition, x, y) for a mask."
+        f"vmap: We do not support batching operators that can {does} dynamic shape: the shape "
+        f"of what {call.op.name}() returns depends on values, so it is another one in each example ({line}). Use "
+        "operations whose results are of one shape, such as where(condition, x, y) for a mask."
     )
