@@ -394,18 +394,31 @@ def test_a_write_to_a_tensor_with_several_entries_in_one_place_raises():
     assert not step.programs.reason
 
 
-def test_an_optimiser_with_a_schedule_for_its_momentum_is_compiled():
-    v = gw.ones(3, requires_grad=True)
-    optimizer = gw.optim.RMSprop([v], lr=0.1, momentum=0.5, centered=True)
+@pytest.mark.parametrize("kind", [
+    lambda ps: gw.optim.RMSprop(ps, lr=0.1, momentum=0.5, centered=True),
+    lambda ps: gw.optim.SGD(ps, lr=0.1, momentum=0.5, nesterov=True),
+    lambda ps: gw.optim.SGD(ps, lr=0.1, momentum=0.5, dampening=0.1),
+], ids=["RMSprop", "SGD, Nesterov's", "SGD"])  # fmt: skip
+def test_an_optimiser_with_a_schedule_for_its_momentum_is_compiled(kind):
+    def training():
+        v = gw.ones(3, requires_grad=True)
+        optimizer = kind([v])
 
-    @gw.compile
-    def step():
-        optimizer.zero_grad()
-        (v * v).sum().backward()
-        optimizer.step()
+        def step():
+            optimizer.zero_grad()
+            (v * v).sum().backward()
+            optimizer.step()
+            return v.detach() * 1
 
+        return step, optimizer.param_groups[0]
+
+    (eager, its), (step, group) = training(), training()
+    step = gw.compile(step)
     for _ in range(5):
-        step()
-        optimizer.param_groups[0]["momentum"] *= 0.9
+        assert gw.equal(step(), eager())
+        for g in (its, group):
+            g["momentum"] *= 0.9
     assert not step.programs.reason
     assert len(step.programs.traced) == 1
+    its["momentum"] = group["momentum"] = 0.0  # another formula
+    assert gw.allclose(step(), eager())

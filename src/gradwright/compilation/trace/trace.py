@@ -278,6 +278,7 @@ class Trace(Follows):
         found = self.settings.get(at)
         if found is None:
             start = self.notes.input(where_it_is_used(container, value))
+            self.notes.truthy.add(start.node)
             found = self.settings[at] = Setting(container, key, index, value, start)
         return wrap(found.start)
 

@@ -50,6 +50,7 @@ class Notes:
         open: whether it is traced still.
         numbers: those that Python takes.
         bits: the counters of memory that is read in several dtypes, with their versions then.
+        truthy: inputs that are a number other than 0 at every call.
     """
 
     def __init__(self) -> None:
@@ -57,6 +58,7 @@ class Notes:
         self.name = ""
         self.open = True
         self.bits: list[tuple[Any, int]] = []
+        self.truthy: set[Node] = set()
         self.numbers = Numbers(set(), is_on=False)
         self.thread = thread()
         self._constants: dict[int, Node] = {}
@@ -279,7 +281,7 @@ class Traced:
         return _computed(NUMPY, ufunc.__name__, *inputs, **kwargs)
 
     def __bool__(self) -> bool:
-        return bool(self.notes.read(self))
+        return self.node in self.notes.truthy or bool(self.notes.read(self))
 
     def __int__(self) -> int:
         return int(self.notes.read(self))
