@@ -285,3 +285,31 @@ def test_what_is_refused_is_so_in_the_words_of_pytorch(name, words):
     for f in SAID[words]:
         with pytest.raises(RuntimeError, match=words):
             lib.vmap(f)(lib.ones((3, 2) if "dynamic" in words else 3))
+
+
+def _in_numpy(name, slope, declares):
+    """A Function in NumPy, with that of its slope for its backward."""
+    made = type(gw.autograd.Function)(name, (gw.autograd.Function,), {
+        "forward": staticmethod(lambda x: gw.from_numpy(getattr(np, name)(x.detach().numpy()))),
+        "setup_context": staticmethod(lambda ctx, inputs, out: ctx.save_for_backward(inputs[0])),
+        "backward": staticmethod(lambda ctx, g: g * slope(ctx.saved_tensors[0])),
+        **({"vmap": staticmethod(lambda info, dims, x: (made.apply(x), dims[0]))} if declares else {}),
+    })  # fmt: skip
+    return made
+
+
+@pytest.mark.filterwarnings("ignore:vmap. forward of sin asks for numbers")
+def test_the_mend_for_hessians_of_functions_in_numpy_is_named_and_is_one(x):
+    x = x.double() / 6
+
+    def second(way, declares):
+        sin = _in_numpy("sin", lambda x: cos.apply(x), declares)
+        cos = _in_numpy("cos", lambda x: -sin.apply(x), declares)
+        return vmap(way(lambda x: sin.apply(x).sum()))(x)
+
+    for way in (func.hessian, lambda f: func.jacrev(func.jacrev(f))):
+        mend = r"declare a vmap staticmethod in it, and take jacrev\(jacrev\(f\)\) for hessian\(f\), or a loop"
+        with pytest.raises(RuntimeError, match=mend):
+            second(way, declares=False)
+    found = second(lambda f: func.jacrev(func.jacrev(f)), declares=True)
+    assert gw.allclose(found, gw.stack([(-row.sin()).diag() for row in x]))

@@ -50,7 +50,7 @@ class Batch(LevelArray):
             raise self._refuses("the numbers")
         raise RuntimeError(
             f"a tensor of shape {self.shape} was made inside a function that vmap maps, and is used after that has "
-            "ended: return it from the function"
+            f"ended: return it from the function{_IN_NUMPY}"
         )
 
     def values(self) -> Any:
@@ -76,13 +76,17 @@ class Batch(LevelArray):
         return BatchedValueError(  # in PyTorch's words, as far as it has any
             f"vmap: {_SAID.get(what, f'{what} of a tensor')} that stands for a whole batch "
             f"({_line() or 'a line that is not known'}): {what} is another value in each example. Use operations on "
-            "tensors, such as where(condition, x, y) for a branch."
+            f"tensors, such as where(condition, x, y) for a branch{_IN_NUMPY if what == 'numpy()' else ''}."
         )
 
     def __repr__(self) -> str:
         return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.tensor!r})"
 
 
+_IN_NUMPY = (
+    "; or, where a Function computes with NumPy, declare a vmap staticmethod in it, and take jacrev(jacrev(f)) for "
+    "hessian(f), or a loop over the examples"
+)
 _SAID = dict.fromkeys(("item()", "int()", "float()", "complex()"), "It looks like you're calling .item() on a Tensor")
 _SAID["bool()"] = "It looks like you're attempting to use a Tensor in some data-dependent control flow, one"
 
