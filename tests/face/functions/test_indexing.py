@@ -311,3 +311,52 @@ def test_repeated_places(same: Any) -> None:
 
 def test_unravel_index(same: Any) -> None:
     same(lambda t, i: t.unravel_index(i, (3, 4, 5)), np.array([0, 59, 23]))
+
+
+def _none(T):
+    return T.tensor([], dtype=T.int64)
+
+
+NOTHING = {
+    "gather": lambda T, x, y: x.gather(0, T.zeros(0, 3, dtype=T.int64)),
+    "take_along_dim": lambda T, x, y: x.take_along_dim(T.zeros(0, 3, dtype=T.int64), 0),
+    "take": lambda T, x, y: x.take(_none(T)),
+    "index_select": lambda T, x, y: x.index_select(0, _none(T)),
+    "index_add": lambda T, x, y: x.index_add(0, _none(T), y[:0]),
+    "index_copy": lambda T, x, y: x.detach().index_copy(0, _none(T), y[:0]),
+    "index_fill": lambda T, x, y: x.index_fill(0, _none(T), y[0, 0]),
+    "index_put": lambda T, x, y: x.index_put((_none(T),), y[:0]),
+    "index_reduce": lambda T, x, y: x.index_reduce(0, _none(T), y[:0], "prod"),
+    "put": lambda T, x, y: x.put(_none(T), y.reshape(-1)[:0]),
+    "put, summed": lambda T, x, y: x.detach().put(_none(T), y.reshape(-1)[:0], accumulate=True),
+    "masked_select": lambda T, x, y: x.masked_select(x < -9),
+    "masked_fill": lambda T, x, y: x.detach().masked_fill(x < -9, y[0, 0]),
+    "masked_scatter": lambda T, x, y: x.masked_scatter(x < -9, y),
+    "embedding": lambda T, x, y: T.nn.functional.embedding(_none(T), x),
+    "x[[]]": lambda T, x, y: x[_none(T)],
+    "x[:, []]": lambda T, x, y: x[:, _none(T)],
+    "x[mask]": lambda T, x, y: x[x < -9],
+    "x[2:2]": lambda T, x, y: x[2:2, 1:],
+    "x[[]] =": lambda T, x, y: _written(x.detach().clone(), _none(T), y[:0]),
+    "x[:0] =": lambda T, x, y: _written(x.clone(), slice(0, 0), y[:0]),
+    "x[mask] =": lambda T, x, y: _written(x.clone(), x < -9, y[0, 0]),
+}  # fmt: skip
+
+
+def _written(x, key, value):
+    x[key] = value
+    return x
+
+
+@pytest.mark.parametrize("name", NOTHING)
+@pytest.mark.filterwarnings("ignore:index_reduce.. is in beta")
+def test_where_nothing_is_chosen_gradients_are_zeros_as_in_pytorch(name):
+    torch = pytest.importorskip("torch")
+    found = []
+    for T in (torch, gradwright):
+        x, y = (T.arange(6.0).reshape(2, 3).requires_grad_() for _ in range(2))
+        out = NOTHING[name](T, x, y)
+        grads = T.autograd.grad(out.sum(), (x, y), allow_unused=True)
+        found.append((tuple(out.shape), [None if g is None else g.tolist() for g in grads]))
+    assert found[0] == found[1]
+    assert any(g is not None for g in found[1][1])
