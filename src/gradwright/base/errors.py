@@ -160,6 +160,11 @@ def no_tensor(value: object) -> str:
     return f"{name}: gradwright.{_MAKERS[name]}() makes one of it" if name in _MAKERS else name
 
 
+def no_input(op: Any, x: object) -> TypeError:
+    """The error for an operation that is given something else than a tensor."""
+    return TypeError(f"{op.name}(): argument 'input' must be Tensor, not {no_tensor(x)}")
+
+
 def kind(value: object) -> str:
     """What an argument is, for messages that say what they got: ``int``, or ``torch.Tensor`` for a stranger."""
     cls = type(value)

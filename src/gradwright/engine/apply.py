@@ -17,13 +17,14 @@ import numpy as np
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.loops import looped
 from gradwright.backends.quiet import quietly
-from gradwright.base.errors import no_tensor
+from gradwright.base.errors import no_input
 from gradwright.base.upward import slots
-from gradwright.engine.base import Fixed, TensorBase, wrap
+from gradwright.engine.base import Fixed, TensorBase, ticket, wrap
 from gradwright.engine.general import general, in_rows
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
-from gradwright.engine.nodes_of_ops import recorder
-from gradwright.engine.view import mark_view, refresh
+from gradwright.engine.nodes_of_ops import OpNode, recorder
+from gradwright.engine.view import View, mark_view, refresh
+from gradwright.native import core
 from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ _MANY = 3
 """With more inputs than this there is no quick callable."""
 
 TEXT = """
-                  |def bind(op, formula, slow, beside=None):
-                  |    records = [None] * {records}
+                  |def bind(op, formula, slow, records, beside=None, native=None):
                   |    def call({parameters}:
+native            |        if (out := native({given})) is not None: return out
 -number           |        try:
 -number           |            {a} = {x}.array
 -number static    |        except AttributeError: {elsewhere}
@@ -111,6 +112,7 @@ class Call(NamedTuple):
         views: whether the result may be a view of the first array.
         variadic: whether a node is made of all inputs in one tuple.
         rows: whether the result is to lie row by row in memory.
+        native: whether the core is asked first (native/quick.c), which does what the lines after it do or gives None.
     """
 
     tensors: tuple[str, ...]
@@ -123,6 +125,7 @@ class Call(NamedTuple):
     views: bool = False
     variadic: bool = False
     rows: bool = False
+    native: bool = False
 
     def arrays(self) -> list[str]:
         """The name of the array of each tensor: ``a`` is that of the first argument."""
@@ -161,7 +164,6 @@ class Call(NamedTuple):
             "recorded": f"{inputs if self.variadic else tensors}, out{', static' * self.static}",
             "inputs": str(n),
             "broadcast": str(1 << n),
-            "records": str(2 << n),
         }
 
     def text(self) -> str:
@@ -197,7 +199,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False, r
     """
     tensors = ("other", "x") if reflected else ("x", "other")
     call = Call(tensors, number=True, whole=not floating, broadcasts=op.kind == "elementwise", records=bool(op.rules))
-    return _named(_compiled(call)(op, looped(op.forward, op.muted), slow, _FLOATS if floating else _NUMBERS), op)
+    return _named(_bound(call, op, slow, _FLOATS if floating else _NUMBERS), op)
 
 
 def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
@@ -205,20 +207,25 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
 
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `general`.
     """
-    call = Call(("input",), records=bool(op.rules))
-    return _named(_compiled(call)(op, looped(op.forward, op.muted), slow or (lambda x: general(op, (x,), {}))), op)
+    return _named(_bound(Call(("input",), records=bool(op.rules)), op, slow or (lambda x: general(op, (x,), {}))), op)
+
+
+def _bound(call: Call, op: Op, slow: Callable[..., Any], beside: Any = None) -> Callable[..., Any]:
+    """The quick callable of an operation."""
+    formula, quick, records = looped(op.forward, op.muted), None, [None] * (2 << len(call.tensors)) * call.records
+    if formula is not op.muted and not call.static:
+        quick = core.quick(op, formula, records, beside, call.number, call.tensors[0] == "other", call.broadcasts)
+    return _compiled(call._replace(native=quick is not None))(op, formula, slow, records, beside, quick)
 
 
 def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
     """The callable ``f(*tensors, static)`` of an operation, made once; without promotion, for any dtype."""
     found = op.ways.get(inputs)
     if found is None:
-        call = Call(
-            tuple("xyz"[:inputs]), op.static, static=True, whole=True, records=bool(op.rules), views=op.kind == "view",
-            broadcasts=op.kind == "elementwise" and inputs > 1, variadic=op.variadic, rows=op.rows,
-        )  # fmt: skip
-        formula = looped(op.forward, op.muted)
-        found = op.ways[inputs] = _compiled(call)(op, formula, lambda *given: general(op, given[:-1], given[-1]))
+        call = Call(tuple("xyz"[:inputs]), op.static, static=True, whole=True, records=bool(op.rules), rows=op.rows,
+                    views=op.kind == "view", broadcasts=op.kind == "elementwise" and inputs > 1,
+                    variadic=op.variadic)  # fmt: skip
+        found = op.ways[inputs] = _bound(call, op, lambda *given: general(op, given[:-1], given[-1]))
     return found
 
 
@@ -283,10 +290,6 @@ def _recorded_as(op: Op, records: list[Any], case: int, inputs: int) -> Any:
     return records[case]
 
 
-def _no_input(op: Op, x: Any) -> TypeError:
-    return TypeError(f"{op.name}(): argument 'input' must be Tensor, not {no_tensor(x)}")
-
-
 def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.__doc__
@@ -321,11 +324,13 @@ def _constants(*kinds: np.dtype[Any]) -> dict[Any, _Constants]:
 
 _FLOATS = _constants(_F32, _F64)
 _NUMBERS = _FLOATS | _constants(_I64)
+if core is not None:
+    core.engine(TensorBase, OpNode, View, slots, now, PLAIN, ticket, _recorded_as, _FLOATS)
 
 _SCOPE: dict[str, Any] = {
     "__name__": __name__, "F32": _F32, "F64": _F64, "FAILURES": _FAILURES, "FLOATS": _FLOATS, "INTEGERS": _INTEGERS,
     "NUMPY": numpy_backend.namespace, "PLAIN": PLAIN, "REAL": _REAL, "SCALARS": _SCALARS, "TensorBase": TensorBase,
     "general": general, "in_rows": in_rows, "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__,
-    "no_input": _no_input, "now": now, "recorded_as": _recorded_as, "refresh": refresh, "slots": slots,
+    "no_input": no_input, "now": now, "recorded_as": _recorded_as, "refresh": refresh, "slots": slots,
 }  # fmt: skip
 """The names in the text."""

@@ -42,6 +42,7 @@ from gradwright.engine.saved_hooks import raw
 from gradwright.engine.source_line import Place
 from gradwright.engine.unselected import unselected
 from gradwright.engine.version import at_version, written_at
+from gradwright.native import plan
 from gradwright.ops.declare import Op
 from gradwright.ops.piecewise import switched
 from gradwright.ops.shape import sum_to
@@ -183,6 +184,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
         "_names": names, "_packed": packed, "_variadic": op.variadic,
         **_shown(names, packed), **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
     })  # fmt: skip
+    scope["record"].plan = plan(op, mask, names, packed, scope["Class"])
     return scope["record"]
 
 

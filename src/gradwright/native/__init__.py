@@ -11,7 +11,7 @@ import os
 import sysconfig
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -80,3 +80,17 @@ def twin(name: str, function: F, *more: Any) -> F:
     form = getattr(core, name, None)
     made: F = function if form is None else form(function, *more)
     return made
+
+
+def plan(op: Any, mask: Sequence[bool], names: Sequence[str], packed: int, cls: type) -> Any:
+    """What the function that records an operation of one or two tensors does, as quick.c reads it.
+
+    That is: the class of the node; the slot it saves in; which inputs need a gradient; and what is saved, an input by
+    its place, the result as 2, the shape of an input as its place and 4. None: the function itself is to be called.
+    """
+    places = {"out": 2} | {n: k for k, n in enumerate(op.inputs)}
+    places |= {f"{n}_shape": 4 + k for k, n in enumerate(op.inputs)}
+    if op.variadic or op.several or len(op.inputs) > 2 or not places.keys() >= set(names):
+        return None
+    targets = [k for k, needed in enumerate(mask) if needed]
+    return cls, "_saved" if packed else "_static", bytes(targets), bytes([places[n] for n in names])

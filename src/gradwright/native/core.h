@@ -44,4 +44,8 @@ PyObject *loop_result(Loop *self, PyObject *const *operands);
 
 int add_loops(PyObject *module);
 
+/* quick.c */
+
+int add_quick(PyObject *module);
+
 #endif

@@ -1,0 +1,480 @@
+/* What happens for an operation of one or two tensors: look at the operands, run the loop, make the tensor and its node.
+
+   A quick callable of the engine, whose text is written in gradwright.engine.apply, asks `quick` first. It gives the
+   result, or None for whatever is not usual, and then the callable goes on by itself, as if nothing had been asked.
+
+   Tensors, nodes and views are Python classes. Their slots are written where the member descriptors say that they are.
+
+   Twins: the lines of `TEXT` in gradwright.engine.apply after the one that asks; of `node_of` the function `record`
+   that gradwright.engine.nodes_of_ops writes; of `stale` the beginning of `refresh` in gradwright.engine.view. */
+
+#include "core.h"
+
+#include <structmember.h>
+
+#define FIELD(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+#define MOST_CASES 8
+#define OUT 2   /* the place of the result among what a node saves; 0 and 1 are those of the inputs */
+#define SHAPE 4 /* added to that of an input: its shape alone */
+
+/* ---- the engine's classes and objects, told by `engine` ---- */
+
+static PyTypeObject *tensor_base, *view_class;
+static PyObject *array_member, *array_name, *plan_name;
+static Py_ssize_t t_array, t_node, t_counter, t_view; /* of a tensor */
+static Py_ssize_t n_seq, n_hooks, n_next;             /* of a node */
+static Py_ssize_t v_base, v_version;                  /* of a view */
+static PyObject *slots;                               /* gradwright.base.upward.slots */
+static Py_ssize_t s_tensor;
+static PyObject *mode_now, *plain, *ticket, *recorded_as;
+static PyArray_Descr *dtypes[2];
+static PyObject *nothing; /* () */
+static PyObject *floats; /* Python numbers as tensors, by dtype and by type of scalar */
+
+static PyObject *
+new(PyTypeObject *type)
+{
+    return PyBaseObject_Type.tp_new(type, nothing, NULL);
+}
+
+/* Where instances of a class keep a slot; -1 and an exception if it is none. */
+static Py_ssize_t
+offset_of(PyObject *class, const char *name)
+{
+    PyObject *member = PyObject_GetAttrString(class, name);
+    if (!member)
+        return -1;
+    Py_ssize_t offset = -1;
+    if (Py_IS_TYPE(member, &PyMemberDescr_Type))
+        offset = ((PyMemberDescrObject *)member)->d_member->offset;
+    else
+        PyErr_Format(PyExc_TypeError, "%R.%s is no slot", class, name);
+    Py_DECREF(member);
+    return offset;
+}
+
+static PyObject *
+engine(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *tensor, *node, *view, *now, *next;
+    if (!PyArg_ParseTuple(args, "O!O!O!OOOOOO:engine", &PyType_Type, &tensor, &PyType_Type, &node, &PyType_Type, &view,
+                          &slots, &now, &plain, &next, &recorded_as, &floats))
+        return NULL;
+    struct { Py_ssize_t *offset; PyObject *class; const char *name; } fields[] = {
+        {&t_array, tensor, "array"}, {&t_node, tensor, "_node"}, {&t_counter, tensor, "_counter"},
+        {&t_view, tensor, "_view"}, {&n_seq, node, "_seq"}, {&n_hooks, node, "_hooks"}, {&n_next, node, "_next"},
+        {&v_base, view, "_base"}, {&v_version, view, "version"}, {&s_tensor, (PyObject *)Py_TYPE(slots), "tensor"},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if ((*fields[i].offset = offset_of(fields[i].class, fields[i].name)) < 0)
+            return NULL;
+    mode_now = PyObject_GetAttrString(now, "__self__"); /* the context variable, and the counter */
+    ticket = PyObject_GetAttrString(next, "__self__");
+    if (!mode_now || !ticket)
+        return NULL;
+    if (!PyContextVar_CheckExact(mode_now) || !Py_TYPE(ticket)->tp_iternext) {
+        PyErr_SetString(PyExc_TypeError, "engine(): no context variable, or no counter");
+        return NULL;
+    }
+    array_member = PyObject_GetAttrString(tensor, "array");
+    tensor_base = (PyTypeObject *)Py_NewRef(tensor);
+    view_class = (PyTypeObject *)Py_NewRef(view);
+    Py_INCREF(slots), Py_INCREF(plain), Py_INCREF(recorded_as), Py_INCREF(floats);
+    Py_RETURN_NONE;
+}
+
+/* ---- operands ---- */
+
+/* Whether something is a tensor whose slots are what they seem. */
+static int
+is_tensor(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x), *usual = (PyTypeObject *)FIELD(slots, s_tensor);
+    if (type == usual)
+        return 1;
+    if (!PyType_IsSubtype(type, tensor_base) || type->tp_getattro != usual->tp_getattro)
+        return 0;
+    PyObject *member = PyObject_GetAttr((PyObject *)type, array_name);
+    if (!member)
+        PyErr_Clear();
+    Py_XDECREF(member);
+    return member == array_member;
+}
+
+/* Whether its slots hold what those of a finished tensor do. */
+static int
+is_whole(PyObject *x)
+{
+    PyObject *counter = FIELD(x, t_counter);
+    return FIELD(x, t_array) && FIELD(x, t_node) && FIELD(x, t_view) && counter && PyList_Check(counter)
+        && PyList_GET_SIZE(counter);
+}
+
+/* Whether a tensor may have to read its history, or its memory, anew. */
+static int
+stale(PyObject *x)
+{
+    PyObject *view = FIELD(x, t_view);
+    if (view == Py_None)
+        return 0;
+    if (!Py_IS_TYPE(view, view_class))
+        return 1;
+    PyObject *seen = FIELD(view, v_version), *base = FIELD(view, v_base), *counter = FIELD(x, t_counter);
+    if (!seen || !base || PyList_GET_ITEM(counter, 0) != seen)
+        return 1;
+    return FIELD(x, t_node) == Py_None && FIELD(base, t_node) != Py_None;
+}
+
+/* ---- nodes ---- */
+
+typedef struct {
+    PyObject *record;    /* the function of which this is the plan; it makes the node where `class` is NULL */
+    PyTypeObject *class; /* of the node */
+    Py_ssize_t saved;    /* where it keeps what it saves */
+    int targets, values;
+    unsigned char target[2], value[8];
+} Plan;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *op, *records, *loop;
+    PyObject *numbers[2][4]; /* the tables of floats and of ints: by dtype of an array, by type of a scalar */
+    int inputs, number, reflected, broadcasts;
+    Plan plans[MOST_CASES];
+    unsigned long long taken, left;
+} Quick;
+
+/* Read what `record` says of itself: (class, slot, inputs that need a gradient, what is saved); None leaves it to it. */
+static int
+read_plan(Plan *plan, PyObject *record)
+{
+    PyObject *said = PyObject_GetAttr(record, plan_name), *class, *targets, *values;
+    const char *slot;
+    if (!said)
+        return -1;
+    Plan made = {.record = record};
+    if (said != Py_None) {
+        if (!PyArg_ParseTuple(said, "O!sO!O!", &PyType_Type, &class, &slot, &PyBytes_Type, &targets, &PyBytes_Type, &values)
+            || (made.saved = offset_of(class, slot)) < 0) {
+            Py_DECREF(said);
+            return -1;
+        }
+        made.targets = (int)PyBytes_GET_SIZE(targets);
+        made.values = (int)PyBytes_GET_SIZE(values);
+        if (made.targets <= 2 && made.values <= 8) {
+            memcpy(made.target, PyBytes_AS_STRING(targets), made.targets);
+            memcpy(made.value, PyBytes_AS_STRING(values), made.values);
+            made.class = (PyTypeObject *)Py_NewRef(class);
+        }
+    }
+    Py_DECREF(said);
+    Py_INCREF(record);
+    Py_XDECREF(plan->record);
+    Py_XDECREF(plan->class);
+    *plan = made;
+    return 0;
+}
+
+/* A tensor as a node saves it: array, counter, version, node. */
+static PyObject *
+packed(PyObject *t, int is_out)
+{
+    PyObject *counter = FIELD(t, t_counter), *version = PyList_GET_ITEM(counter, 0);
+    if (!PyLong_CheckExact(version)) /* memory that is also looked at */
+        return NULL;
+    return PyTuple_Pack(4, FIELD(t, t_array), counter, version, is_out ? Py_None : FIELD(t, t_node));
+}
+
+static PyObject *
+shape_of(PyObject *t)
+{
+    PyObject *array = FIELD(t, t_array);
+    if (!PyArray_Check(array))
+        return PyTuple_New(0);
+    return PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)array), PyArray_DIMS((PyArrayObject *)array));
+}
+
+/* The node of a result; NULL, perhaps without an exception, if that is for the twin. */
+static PyObject *
+node_of(const Plan *plan, PyObject *const *inputs, int count, PyObject *out)
+{
+    if (!plan->class) {
+        PyObject *given[3] = {inputs[0], inputs[1], out};
+        given[count] = out;
+        return PyObject_Vectorcall(plan->record, given, count + 1, NULL);
+    }
+    PyObject *saved = PyTuple_New(plan->values);
+    if (!saved)
+        return NULL;
+    for (int i = 0; i < plan->values; i++) {
+        int which = plan->value[i];
+        PyObject *value = which >= SHAPE ? shape_of(inputs[which - SHAPE])
+                                         : packed(which == OUT ? out : inputs[which], which == OUT);
+        if (!value) {
+            Py_DECREF(saved);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(saved, i, value);
+    }
+    PyObject *targets = PyTuple_New(plan->targets), *seq = Py_TYPE(ticket)->tp_iternext(ticket);
+    PyObject *node = targets && seq ? new(plan->class) : NULL;
+    if (!node) {
+        Py_XDECREF(targets), Py_XDECREF(seq), Py_DECREF(saved);
+        return NULL;
+    }
+    for (int i = 0; i < plan->targets; i++)
+        PyTuple_SET_ITEM(targets, i, Py_NewRef(FIELD(inputs[plan->target[i]], t_node)));
+    FIELD(node, n_seq) = seq;
+    FIELD(node, n_hooks) = Py_NewRef(Py_None);
+    FIELD(node, n_next) = targets;
+    FIELD(node, plan->saved) = saved;
+    return node;
+}
+
+/* ---- a call ---- */
+
+/* A Python number as a tensor beside an array; it is held in `made`. */
+static PyObject *
+number_beside(Quick *self, PyObject *array, PyObject *number, PyObject **made)
+{
+    PyObject **tables = self->numbers[PyLong_CheckExact(number)], *table = NULL;
+    if (PyArray_CheckExact(array)) {
+        PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
+        table = dtype == dtypes[0] ? tables[0] : dtype == dtypes[1] ? tables[1] : NULL;
+    }
+    else if (Py_IS_TYPE(array, &PyFloatArrType_Type))
+        table = tables[2];
+    else if (Py_IS_TYPE(array, &PyDoubleArrType_Type))
+        table = tables[3];
+    if (!table)
+        return NULL;
+    *made = Py_XNewRef(PyDict_GetItemWithError(table, number));
+    if (!*made && !PyErr_Occurred())
+        *made = PyObject_GetItem(table, number); /* it makes what it has not */
+    return *made;
+}
+
+/* Whether a result is to be recorded; -1 if that is for the twin. */
+static int
+recorded(int needed)
+{
+    PyObject *mode = NULL;
+    if (PyContextVar_Get(mode_now, NULL, &mode) < 0)
+        return -1;
+    int found = needed;
+    if (mode != plain) { /* a tuple: its fields 0, 2 and 5 are records, listener and quick */
+        if (PyTuple_GET_ITEM(mode, 5) != Py_True)
+            found = -1;
+        else if (needed && PyTuple_GET_ITEM(mode, 0) != Py_True)
+            found = PyTuple_GET_ITEM(mode, 2) == Py_None ? 0 : -1;
+    }
+    Py_DECREF(mode);
+    return found;
+}
+
+static int
+axes_of(PyObject *array)
+{
+    return array && PyArray_Check(array) ? PyArray_NDIM((PyArrayObject *)array) : 0;
+}
+
+static PyObject *
+result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
+{
+    if (!is_tensor(x) || !is_whole(x))
+        return NULL;
+    int number = self->number && (PyFloat_CheckExact(y) || PyLong_CheckExact(y));
+    if (number)
+        y = number_beside(self, FIELD(x, t_array), y, made);
+    else if (self->number && !is_tensor(y))
+        return NULL;
+    if (self->number && (!y || !is_whole(y)))
+        return NULL;
+    PyObject *inputs[2] = {self->reflected ? y : x, self->reflected ? x : y};
+    PyObject *arrays[2] = {NULL, NULL};
+    int which = 0;
+    for (int i = 0; i < self->inputs; i++) {
+        if (stale(inputs[i]))
+            return NULL;
+        arrays[i] = FIELD(inputs[i], t_array);
+        which |= (FIELD(inputs[i], t_node) != Py_None) << i;
+    }
+    int records = PyList_GET_SIZE(self->records) ? recorded(which != 0) : recorded(0);
+    if (records < 0)
+        return NULL;
+    Py_INCREF(arrays[0]), Py_XINCREF(arrays[1]); /* another thread may give the tensor other ones meanwhile */
+    PyObject *array = loop_result((Loop *)self->loop, arrays);
+    int axes[2] = {axes_of(arrays[0]), axes_of(arrays[1])};
+    Py_DECREF(arrays[0]), Py_XDECREF(arrays[1]);
+    if (!array)
+        return NULL;
+    PyTypeObject *type = (PyTypeObject *)FIELD(slots, s_tensor);
+    PyObject *out = new(type), *counter = PyList_New(1);
+    if (!out || !counter) {
+        Py_DECREF(array), Py_XDECREF(out), Py_XDECREF(counter);
+        return NULL;
+    }
+    PyList_SET_ITEM(counter, 0, PyLong_FromLong(0));
+    FIELD(out, t_array) = array;
+    FIELD(out, t_counter) = counter;
+    FIELD(out, t_view) = Py_NewRef(Py_None);
+    FIELD(out, t_node) = Py_NewRef(Py_None);
+    if (!records)
+        return out;
+    if (self->broadcasts && !number) /* of other shapes than equal ones and () the loop makes nothing */
+        which |= (axes[0] != axes[1]) << self->inputs;
+    PyObject *record = PyList_GET_ITEM(self->records, which);
+    Plan *plan = &self->plans[which];
+    PyObject *node = NULL;
+    if (record == Py_None) {
+        record = PyObject_CallFunction(recorded_as, "OOii", self->op, self->records, which, self->inputs);
+        Py_XDECREF(record); /* the list holds it */
+    }
+    if (record && (record == plan->record || read_plan(plan, record) == 0))
+        node = node_of(plan, inputs, self->inputs, out);
+    if (!node) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    Py_SETREF(FIELD(out, t_node), node);
+    return out;
+}
+
+static PyObject *
+quick_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Quick *self = (Quick *)callable;
+    if (PyVectorcall_NARGS(nargsf) != self->inputs || kwnames) {
+        PyErr_Format(PyExc_TypeError, "%R takes %d arguments", callable, self->inputs);
+        return NULL;
+    }
+    PyObject *made = NULL;
+    PyObject *out = result_of(self, args[0], self->inputs > 1 ? args[1] : NULL, &made);
+    Py_XDECREF(made);
+    if (out) {
+        self->taken++;
+        return out;
+    }
+    self->left++;
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) /* an interrupt */
+            return NULL;
+        PyErr_Clear(); /* the twin says so, too */
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+quick_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *op, *loop, *records, *beside;
+    int number, reflected, broadcasts;
+    if (!PyArg_ParseTuple(args, "OO!O!Oppp:quick", &op, &Loop_Type, &loop, &PyList_Type, &records, &beside, &number,
+                          &reflected, &broadcasts))
+        return NULL;
+    Quick *self = (Quick *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->call = quick_call;
+    self->op = Py_NewRef(op);
+    self->loop = Py_NewRef(loop);
+    self->records = Py_NewRef(records);
+    self->inputs = ((Loop *)loop)->nin;
+    self->number = number;
+    self->reflected = reflected;
+    self->broadcasts = broadcasts;
+    PyObject *keys[4] = {(PyObject *)dtypes[0], (PyObject *)dtypes[1], (PyObject *)&PyFloatArrType_Type,
+                         (PyObject *)&PyDoubleArrType_Type};
+    for (int k = 0; number && k < 8; k++) {
+        PyObject *table = PyObject_GetItem(k < 4 ? floats : beside, keys[k % 4]);
+        if (!table || !PyDict_Check(table)) {
+            Py_XDECREF(table);
+            Py_DECREF(self);
+            return NULL;
+        }
+        self->numbers[k / 4][k % 4] = table;
+    }
+    return (PyObject *)self;
+}
+
+static int
+quick_traverse(Quick *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->op);
+    Py_VISIT(self->loop);
+    Py_VISIT(self->records);
+    for (int k = 0; k < 8; k++)
+        Py_VISIT(self->numbers[k / 4][k % 4]);
+    for (int k = 0; k < MOST_CASES; k++) {
+        Py_VISIT(self->plans[k].record);
+        Py_VISIT(self->plans[k].class);
+    }
+    return 0;
+}
+
+static int
+quick_clear(Quick *self)
+{
+    Py_CLEAR(self->op);
+    Py_CLEAR(self->loop);
+    Py_CLEAR(self->records);
+    for (int k = 0; k < 8; k++)
+        Py_CLEAR(self->numbers[k / 4][k % 4]);
+    for (int k = 0; k < MOST_CASES; k++) {
+        Py_CLEAR(self->plans[k].record);
+        Py_CLEAR(self->plans[k].class);
+    }
+    return 0;
+}
+
+static void
+quick_dealloc(Quick *self)
+{
+    PyObject_GC_UnTrack(self);
+    quick_clear(self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMemberDef quick_members[] = {
+    {"taken", T_ULONGLONG, offsetof(Quick, taken), READONLY, "how often it gave a result"},
+    {"left", T_ULONGLONG, offsetof(Quick, left), READONLY, "how often it left that to its twin"},
+    {"op", T_OBJECT, offsetof(Quick, op), READONLY, "the operation"},
+    {0},
+};
+
+static PyTypeObject Quick_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "gradwright.native._core.quick",
+    .tp_doc = "quick(op, loop, records, beside, number, reflected, broadcasts): an operation's usual call, or None.",
+    .tp_basicsize = sizeof(Quick),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Quick, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = quick_new,
+    .tp_dealloc = (destructor)quick_dealloc,
+    .tp_traverse = (traverseproc)quick_traverse,
+    .tp_clear = (inquiry)quick_clear,
+    .tp_members = quick_members,
+};
+
+static PyMethodDef functions[] = {
+    {"engine", engine, METH_VARARGS,
+     "engine(TensorBase, Node, View, slots, now, PLAIN, ticket, recorded_as, floats): what the engine consists of."},
+    {0},
+};
+
+int
+add_quick(PyObject *module)
+{
+    nothing = PyTuple_New(0);
+    dtypes[0] = PyArray_DescrFromType(NPY_FLOAT);
+    dtypes[1] = PyArray_DescrFromType(NPY_DOUBLE);
+    array_name = PyUnicode_InternFromString("array");
+    plan_name = PyUnicode_InternFromString("plan");
+    if (!nothing || !array_name || !plan_name || PyType_Ready(&Quick_Type) < 0)
+        return -1;
+    if (PyModule_AddObjectRef(module, "quick", (PyObject *)&Quick_Type) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}
