@@ -351,6 +351,8 @@ class Calls:
         if callee in (isinstance, issubclass, callable, id):
             self.reads.kind(args[0] if args else None)
             self.effects.read(args[-1] if args and isinstance(args[-1], tuple) else None)
+            if callee is callable and args and not isinstance(args[0], Unknown):
+                self.reads.special(args[0], "__call__")
             self.registered(callee, *args)
             return Result(Unknown(bool))
         if callee is next and args and not isinstance(args[0], Unknown):

@@ -96,7 +96,7 @@ class Contents:
             one = todo.pop()
             if is_view(one):
                 with self.reads.in_passing(False):
-                    todo += self.parts(one.mapping)
+                    todo += self.parts(self.of_view(one))
             elif id(one) not in done:
                 done[id(one)] = one
                 todo += self.parts(one)
@@ -129,6 +129,14 @@ class Contents:
         return found + self.inside(one) if self.whole else found
 
     # -- containers --
+
+    def of_view(self, one: Any) -> Any:
+        """The dictionary behind a view, which is from outside if that is."""
+        reads, held = self.reads, guards.shown(one)
+        if reads.is_outside(one):
+            known = reads.known(one)
+            reads.register(held, reads.step(known.source, guards.SHOWN), known.name)
+        return held
 
     def values(self, one: Any) -> list[Any]:
         """The values of a dictionary."""

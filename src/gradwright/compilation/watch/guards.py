@@ -7,6 +7,7 @@ of which one function is made that asks all guards at once.
 
 from __future__ import annotations
 
+import gc
 import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -95,6 +96,14 @@ ATTRIBUTE = Way(getattr, "{where}.{key}")
 VARS = Way(lambda where, key: where.__dict__, "{where}.__dict__")
 CONTENT = Way(lambda where, key: where.cell_contents, "{where}.cell_contents")
 """Of a cell."""
+
+
+def shown(view: Any) -> Any:
+    """The dictionary that a view of one shows, whose ``mapping`` is another object each time."""
+    return next(held for held in gc.get_referents(view) if isinstance(held, dict))
+
+
+SHOWN = Way(lambda where, key: shown(where), "shown({where})")
 CALLED = Way(lambda where, key: where(), "{where}()")
 CALLED_WITH = Way(lambda where, key: where(*key), "{where}(*{key})")
 GOT = Way(lambda where, key: where.get(), "{where}.get()")
@@ -291,7 +300,7 @@ class _Writer:
     def __init__(self, guards: list[Guard], held: Iterable[Any] = ()) -> None:
         self.held = {id(value) for value in held}
         self.lines: list[str] = []
-        self.bound: dict[str, Any] = {"same": same, "values": dict.values}
+        self.bound: dict[str, Any] = {"same": same, "shown": shown, "values": dict.values}
         self.known: dict[int, str] = {}
         self.spread: dict[int, tuple[str, dict[int, int]]] = {}
         self.used: dict[int, int] = {}

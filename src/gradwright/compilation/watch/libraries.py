@@ -188,6 +188,10 @@ MODULES = _names("""
 """Modules of the standard library whose Python code may be called."""
 READ_OBJECTS = _names("collections copy copyreg dataclasses fractions numbers statistics string")
 """Those of them that look into the objects that they are given; others only call what these can."""
+ASKS_OBJECTS = _names("""
+    _ProtocolMeta.__instancecheck__ MappingView.__len__ KeysView.__contains__ KeysView.__iter__ ItemsView.__contains__
+    ItemsView.__iter__ ValuesView.__contains__ ValuesView.__iter__""")
+"""Functions of others that do, too."""
 READ_WHOLE = _names("__reduce_ex__ __reduce__ __getstate__ __copy__ __deepcopy__ format format_map")
 """Methods in C that look into objects."""
 ITERATE = frozenset({list, tuple, zip, enumerate, reversed, itertools.chain, itertools.islice})

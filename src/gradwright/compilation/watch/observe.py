@@ -295,7 +295,8 @@ class _Observer:
                 parent.unseen = False
                 if module == "copy":
                     self.effects.read(copyreg.dispatch_table)
-                for value in given if module in libraries.READ_OBJECTS else ():
+                asks = module in libraries.READ_OBJECTS or code.co_qualname in libraries.ASKS_OBJECTS
+                for value in given if asks else ():
                     self.effects.read(value, whole=True)
                 for value in given[: code.co_argcount]:
                     self.effects.object_read(value)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.compilation.watch import guards
-from gradwright.compilation.watch.contents import Contents, UnreadError, has_own_ways, held, lookup
+from gradwright.compilation.watch.contents import Contents, UnreadError, has_own_ways, held, is_view, lookup
 from gradwright.compilation.watch.guards import ITEM, MISSING, VARS, Guard, Kind, Source, Way, is_atom, weakly
 from gradwright.compilation.watch.libraries import is_library
 from gradwright.compilation.watch.numbers import Numbers
@@ -273,6 +273,8 @@ class Reads:
             return  # which is seen when it runs
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
             self.ask(value, guards.FULL if len(value) else guards.EMPTY, None)
+        elif is_view(value):
+            self.content(value)
 
     def length(self, value: Any) -> None:
         """The length of a container was asked."""
@@ -280,6 +282,8 @@ class Reads:
             return
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
             self.ask(value, guards.LENGTH, len(value))
+        elif is_view(value):
+            self.content(value)
 
     def contains(self, value: Any, key: Any) -> None:
         """Whether a container holds something was asked."""
@@ -452,6 +456,14 @@ class Reads:
     def _not_in_class(self, owner: type, name: str) -> None:
         if not is_library(owner) and self.is_outside(owner):
             self.guard(self.proxy(owner), guards.LACKS, name, owner.__name__, "class")
+
+    def special(self, value: Any, name: str) -> None:
+        """It was asked whether the class of an object has a special method."""
+        found, owner = lookup(type(value), name)
+        if found is MISSING:
+            self.missing(value, name)
+        else:
+            self.of_kind(type(value), owner, name, found)
 
     def missing(self, value: Any, name: str) -> None:
         """It was asked whether an object has an attribute, and it has none."""

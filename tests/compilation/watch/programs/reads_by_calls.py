@@ -11,7 +11,7 @@ import operator
 import os
 import types
 import weakref
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import gradwright as gw
 from gradwright import nn
@@ -333,3 +333,37 @@ def attributes_by_attrgetter():
         return w * a * b
 
     return step, lambda: setattr(one, "b", 3.0)
+
+
+@runtime_checkable
+class _Runs(Protocol):
+    def run(self) -> None: ...
+
+
+def class_is_of_a_protocol():
+    class A: ...
+
+    a = A()
+    return lambda: w * 2 if isinstance(a, _Runs) else w, lambda: setattr(A, "run", print)
+
+
+def object_is_of_a_protocol():
+    a = nn.Linear(3, 3)
+    return lambda: w * 2 if isinstance(a, _Runs) else w, lambda: setattr(a, "run", print)
+
+
+def object_becomes_callable():
+    class A: ...
+
+    a = A()
+    return lambda: w * 2 if callable(a) else w, lambda: setattr(A, "__call__", print)
+
+
+def object_is_called_otherwise():
+    class B:
+        __call__ = print
+
+    class A(B): ...
+
+    a = A()
+    return lambda: w * 2 if callable(a) else w, lambda: setattr(A, "__call__", None)

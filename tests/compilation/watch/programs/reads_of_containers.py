@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import collections.abc
 import types
 
 import numpy as np
@@ -210,3 +211,45 @@ def np_array_item_read():
 def frozen_tuple_of_lists_read():
     d = ([1.0], [2.0])
     return lambda: w * d[0][0], lambda: d[0].__setitem__(0, 4.0)
+
+
+def values_kept_summed():
+    d = {"a": 2.0}
+    v = d.values()
+    return lambda: w * sum(v), lambda: d.update(b=6.0)
+
+
+def keys_kept_counted():
+    d = {"a": 2.0}
+    v = d.keys()
+    return lambda: w * len(v), lambda: d.update(b=6.0)
+
+
+def keys_kept_asked():
+    d = {"a": 2.0}
+    v = d.keys()
+    return lambda: w * ("b" in v), lambda: d.update(b=6.0)
+
+
+def keys_kept_as_truth():
+    d = {}
+    v = d.keys()
+    return lambda: w * 2 if v else w, lambda: d.update(b=6.0)
+
+
+def items_kept_gone_over():
+    d = {"a": 2.0}
+    v = d.items()
+    return lambda: w * sum(n for _, n in v), lambda: d.update(a=6.0)
+
+
+def values_of_a_proxy():
+    d = {"a": 2.0}
+    v = types.MappingProxyType(d).values()
+    return lambda: w * sum(v), lambda: d.update(b=6.0)
+
+
+def values_of_collections_abc():
+    d = {"a": 2.0}
+    v = collections.abc.ValuesView(d)
+    return lambda: w * sum(v), lambda: d.update(a=6.0)
