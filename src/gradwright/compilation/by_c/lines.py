@@ -43,7 +43,7 @@ def line_of(node: Node, exact: bool) -> Line | None:
 
 def _found(node: Node, x: Node) -> Line | None:
     kwargs = dict(node.kwargs)
-    axis = kwargs.pop("axis", None)
+    axis = kwargs.pop("axis", None if node.op in ("argmax", "argmin") else -1)
     if type(axis) is int and x.shape:
         axis %= len(x.shape)
     if node.op in ("argmax", "argmin") and kwargs.keys() <= {"keepdims"} and (axis is None or type(axis) is int):
