@@ -508,3 +508,10 @@ def test_so_does_what_is_asked_in_a_forward():
 def test_a_constant_is_no_matter_of_the_mode():
     with pytest.raises(RuntimeError, match=r"does not have a grad_fn: gradwright.autograd.why_none"):
         gradwright.ones(()).backward()
+
+
+def test_backward_from_a_leaf_and_an_edge(T, recwarn):
+    x, leaf = T.tensor(2.0, requires_grad=True), T.tensor(1.0, requires_grad=True)
+    T.autograd.backward([leaf, T.autograd.graph.get_gradient_edge(x * 3)])
+    assert (x.grad, leaf.grad) == (3, 1)
+    assert not recwarn.list

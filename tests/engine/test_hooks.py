@@ -1,10 +1,12 @@
 """Hooks on tensors and nodes: their order, what they may change, and what they may not."""
 
+import copy
 import weakref
 
 import pytest
 
 import gradwright
+from gradwright.engine.watch import Watch
 from tests.functions import functions
 
 
@@ -511,3 +513,34 @@ def test_a_linear_layer_is_one_node_over_bias_input_and_weight(T, leaf) -> None:
     x, weight, bias = leaf([[1.0]]), leaf([[2.0]]), leaf([3.0])
     before = T.nn.functional.linear(x, weight, bias).grad_fn.next_functions
     assert [n.variable for n, _ in before[:2]] == [bias, x]
+
+
+def test_the_copy_of_a_handle_takes_off_the_copy_of_the_hook(T) -> None:
+    layer = T.nn.Linear(1, 1)
+    handle = layer.register_forward_hook(print)
+    layer_too, handle_too = copy.deepcopy((layer, handle))
+    handle_too.remove()
+    assert not layer_too._forward_hooks
+    assert layer._forward_hooks
+    del layer
+    if T is gradwright:  # PyTorch's cannot be copied then
+        copy.copy(handle).remove()
+
+
+def test_a_watch_sees_hooks_with_what_they_get() -> None:
+    class Names(Watch):
+        def compute(self, name, inputs, call):
+            seen.append((name, [t.item() for t in inputs if isinstance(t, gradwright.Tensor)]))
+            return call()
+
+    def double(g):
+        return g * 2
+
+    seen = []
+    x = gradwright.ones(1, requires_grad=True)
+    y = x * 3
+    y.register_hook(double)
+    with Names():
+        y.sum().backward()
+    assert x.grad.item() == 6
+    assert [(name.split("'")[1], given) for name, given in seen if name.startswith("hook")] == [("double", [1.0])]
