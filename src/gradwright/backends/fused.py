@@ -28,7 +28,7 @@ Update = Callable[..., tuple[Call, ...]]
 
 def is_numpy(array: Any) -> bool:
     """Whether this is memory for `Memory`."""
-    return isinstance(array, (np.ndarray, np.generic))
+    return array.__class__ is np.ndarray or isinstance(array, (np.ndarray, np.generic))
 
 
 def is_large(array: Any) -> bool:
@@ -91,7 +91,9 @@ class Memory:
         if self._sharing is None:
             self._sharing = sharing(self.arrays)
         shared, slots = self._sharing, sorted(slots)
-        alike = np.logical_and.reduce(self.numbers[:, 1:] == self.numbers[:, :-1]).tolist()
+        alike = [True] * len(self.arrays)
+        if self._names:
+            alike = np.logical_and.reduce(self.numbers[:, 1:] == self.numbers[:, :-1]).tolist()
         cuts = [k for k, (i, j) in enumerate(pairwise(slots), 1) if j != i + 1 or not alike[i] or j in shared]
         again = [slots[k] for k in cuts if slots[k] == slots[k - 1]]
         if again:

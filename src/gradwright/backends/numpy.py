@@ -158,6 +158,10 @@ def isdtype(dtype: Any, kind: Any) -> Any:
 
 def matmul(x: Any, y: Any) -> Any:
     """Matrix product."""
+    if x.ndim == y.ndim == 2 and x.dtype is y.dtype and x.dtype in _FLOATS and x.flags.forc and y.flags.forc:
+        (rows, inner), (same, columns) = x.shape, y.shape
+        if rows > 1 and inner == same > 1 and columns > 1:
+            return x.dot(y)  # the same call of BLAS, half a microsecond sooner
     return np.matmul(x, y)
 
 

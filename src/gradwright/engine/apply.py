@@ -246,7 +246,7 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
 
 def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
     """The callable ``f(tensors, static)`` of an operation of any number of tensors and nothing else, made once."""
-    formula = op.muted
+    formula, ndarray = op.muted, np.ndarray
     records: dict[tuple[bool, ...], Callable[..., Any]] = {}
 
     def call(inputs: Sequence[Any], static: dict[str, Any]) -> Any:
@@ -258,10 +258,10 @@ def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
             t = inputs[0].array.dtype
             for x in inputs:
                 a = x.array
-                if not (a.__class__ is np.ndarray or a.__class__ in _SCALARS) or a.dtype is not t:
+                if (a.__class__ is not ndarray and a.__class__ not in _SCALARS) or a.dtype is not t:
                     return general(op, inputs, static)
-                if x._view is not None:
-                    refresh(x)
+                if x._view is not None and refresh(x):
+                    return general(op, inputs, static)
                 arrays.append(a)
                 mask.append(x._node is not None)
             if t not in _REAL:

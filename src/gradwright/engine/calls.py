@@ -53,11 +53,18 @@ def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | No
     tensor([2., 4.])
     """
     keep = create_graph if retain_graph is None else retain_graph
-    outputs = _sequence("backward", "tensors", tensors)
-    roots = roots_of(outputs, grad_tensors, create_graph or now().level is not None)
-    create_graph = create_graph or _from_outside(roots)
-    if grad_tensors is None and type(roots[0][0]) is AccumulateGrad:
-        _warn_of_leaf(outputs)
+    t: Any = tensors  # if it is one float that an operation made, nothing more is to be asked of it
+    usual = isinstance(t, TensorBase) and grad_tensors is None and not create_graph and now().level is None
+    made = usual and t._view is None and t._node is not None and type(t._node) is not AccumulateGrad
+    if made and not isinstance(a := t.array, LevelArray) and a.size == 1 and (a.dtype is _F32 or a.dtype is _F64):
+        unselected.found = None
+        outputs, roots = (t,), [(t._node, _one(a, False))]
+    else:
+        outputs = _sequence("backward", "tensors", tensors)
+        roots = roots_of(outputs, grad_tensors, create_graph or now().level is not None)
+        create_graph = create_graph or _from_outside(roots)
+        if grad_tensors is None and type(roots[0][0]) is AccumulateGrad:
+            _warn_of_leaf(outputs)
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
         if unselected.found is not None:

@@ -236,7 +236,7 @@ def _top(xp, x, axis):
     return xp.max(x, axis=axis, keepdims=True) if x.shape[axis] else 0
 
 
-@builtin(node="SoftmaxBackward0", samples=_ROWS)
+@builtin(node="SoftmaxBackward0", ufuncs=True, samples=_ROWS)
 def softmax(xp, x, *, axis):
     """y_i = e**x_i / sum_j e**x_j along ``axis``; dx = y (g - sum(g y))."""
     e = xp.exp(x - _top(xp, x, axis))
@@ -276,7 +276,7 @@ def log_sum(xp, x, axis):
     return shifted, xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
 
-@builtin(node="LogSoftmaxBackward0", samples=_ROWS)
+@builtin(node="LogSoftmaxBackward0", ufuncs=True, samples=_ROWS)
 def log_softmax(xp, x, *, axis):
     """y = x - log sum_j e**x_j along ``axis``; dx = g - e**y sum(g)."""
     shifted, total = log_sum(xp, x, axis)

@@ -73,8 +73,7 @@ class Sample:
         self.arrays, self.static = arrays, static
 
     def __repr__(self) -> str:
-        parts = [f"{a.shape}" for a in self.arrays] + [f"{k}={v!r}" for k, v in self.static.items()]
-        return ", ".join(parts)
+        return ", ".join([*(f"{a.shape}" for a in self.arrays), *(f"{k}={v!r}" for k, v in self.static.items())])
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Map
 class Op:
     """An operation. Calling it on plain arrays computes; calling it on Tensors computes and records.
 
-    The fields from ``kind`` to ``remade`` are what `op` has been told, or has read off the formula.
+    The fields from ``kind`` to ``ufuncs`` are what `op` has been told, or has read off the formula.
     """
 
     name: str
@@ -128,6 +127,7 @@ class Op:
     direct: bool = False
     reaches: bool = False
     remade: bool = False
+    ufuncs: bool = False
     unview: Callable[..., Any] | None = None
     """``unview(xp, x, value, **static)``: x, of which it is a view, after ``value`` is written to it. Optional."""
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Op:
     def is_quick(self) -> bool:
         """Whether the formula gives no warnings though NumPy's setting for that is left alone: it calls ufuncs only."""
         joins = self.variadic and len(self.inputs) == 1 and self.kind == "linear"
-        of_ufuncs = joins or self.kind in ("elementwise", "reduction", "view")
+        of_ufuncs = joins or self.ufuncs or self.kind in ("elementwise", "reduction", "view")
         return of_ufuncs and (self.direct or calls_ufuncs(self.forward))
 
     @cached_property
@@ -216,10 +216,10 @@ class Op:
 table: dict[str, Op] = {}
 
 
-def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
-       several: bool = False, complex: str | None = None, moves: bool = False, selects: bool = False,
-       multilinear: bool = False, rows: bool = False, switch: str | None = None, direct: bool = False,
-       reaches: bool = False, remade: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (), several: bool = False,
+       complex: str | None = None, moves: bool = False, selects: bool = False, multilinear: bool = False,
+       rows: bool = False, switch: str | None = None, direct: bool = False, reaches: bool = False,
+       remade: bool = False, ufuncs: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
     Args:
@@ -244,6 +244,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
             lies in that memory: a shape, strides, where it starts.
         remade: a derivative that names ``out`` names all inputs and static arguments, too, so that ``out`` is computed
             again if it was written in place: for where PyTorch saves the inputs.
+        ufuncs: it calls of `xp` only ufuncs, and functions that give no warnings, though it is of the general kind.
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
@@ -261,7 +262,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
                   variadic, several, complex, moves or kind == "view", selects, multilinear,
-                  rows or kind in ("reduction", "general"), switch, direct, reaches, remade,
+                  rows or kind in ("reduction", "general"), switch, direct, reaches, remade, ufuncs,
                   defaults={p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made
@@ -273,8 +274,7 @@ def builtin(**options: Any) -> Callable[[Callable[..., Any]], Op]:
     """`op`, ``direct`` and entered in the table that `gradwright.xp` and the checks are made from."""
 
     def declare(forward: Callable[..., Any]) -> Op:
-        made = op(direct=True, **options)(forward)
-        table[made.name] = made
+        made = table[forward.__name__] = op(direct=True, **options)(forward)
         return made
 
     return declare

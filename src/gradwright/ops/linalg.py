@@ -20,7 +20,7 @@ _PRODUCTS = [
 ]
 
 
-@builtin(complex="holomorphic", node="MmBackward0", multilinear=True, samples=_PRODUCTS)
+@builtin(complex="holomorphic", node="MmBackward0", multilinear=True, ufuncs=True, samples=_PRODUCTS)
 def matmul(xp, x, y):
     """Matrix product over the last two axes; a vector counts as a row on the left, a column on the right.
 
@@ -92,7 +92,7 @@ matmul_by_columns.rules = dict(matmul.rules)
 matmul_by_columns.vjp(y=_right_by_columns)
 
 
-@builtin(complex="holomorphic", node="AddmmBackward0", samples=[Sample(A(2), A(3, 4), A(2, 4)),
+@builtin(complex="holomorphic", node="AddmmBackward0", ufuncs=True, samples=[Sample(A(2), A(3, 4), A(2, 4)),
          Sample(A(4), A(2, 2, 3), A(4, 3)), Sample(A(3), A(2), A(3, 2))])  # fmt: skip
 def linear(xp, bias, x, weight):
     """y = x weight^T + bias for bias of shape (out,), x (..., in), weight (out, in): in the order of addmm."""

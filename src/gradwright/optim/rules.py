@@ -215,8 +215,15 @@ class _Meeting:
 
 def plain(options: dict[str, Any]) -> dict[str, Any]:
     """Options in which what may be a tensor of one element is a Python number."""
+    if not mode.now().watches:
+        return {name: value if value.__class__ in _READ or name == "params" else number(value)
+                for name, value in options.items()}  # fmt: skip
     taken = {name: value if name == "params" else setting(options, name) for name, value in options.items()}
     return {name: number(options[name]) if value is NotImplemented else value for name, value in taken.items()}
+
+
+_READ = frozenset({float, int, bool, type(None)})
+"""Classes of options that are as they are."""
 
 
 def whole(rule: Callable[..., Any], maximize: bool, decays: str, forms: tuple[Any, ...]) -> Callable[..., Any]:
@@ -274,10 +281,10 @@ class Fused(Ruled):
             return
         used([*params, *[p._grad for p in params]])
         options = plain(group)
-        for p in params:
-            if not is_numpy(p.array):
+        if others := [p for p in params if not is_numpy(p.array)]:
+            for p in others:
                 self._advance_one(p, options, False)
-        params = [p for p in params if is_numpy(p.array)]
+            params = [p for p in params if is_numpy(p.array)]
         places = self._places(params, *self._initial_state(**options))
         if mode.now() is not mode.UNRECORDED:  # somebody looks on
             for p in params:

@@ -35,6 +35,7 @@ from gradwright.face.reading.torch import (
     tensor_arg,
     to_dtype,
 )
+from gradwright.face.reading.usual import of_ints_and_slices
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scan as _scan
@@ -61,6 +62,10 @@ def getitem(self: Tensor, key: Index) -> Tensor:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
     if key.__class__ is int:
         return _select(self, {"key": (key, ...)})
+    if key.__class__ is slice and key.step is None:
+        return _slice(self, {"key": (key, ...)})
+    if key.__class__ is tuple and of_ints_and_slices(key):
+        return (_select if key[0].__class__ is int else _slice)(self, {"key": (*key, ...)})
     x, parts, places = located(self, key)
     if places:
         return apply(_index.at, (x, *places), {"key": parts})

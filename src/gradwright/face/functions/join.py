@@ -26,6 +26,7 @@ from gradwright.face.reading.torch import (
     tensor_list,
     to_dtype,
 )
+from gradwright.face.reading.usual import shape_of
 from gradwright.ops import shape as _shape
 
 if TYPE_CHECKING:
@@ -43,14 +44,12 @@ _split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 def cat(tensors: Sequence[Tensor], dim: int = FIRST, *, axis: int | None = None) -> Tensor:
     """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
+    if axis is None and (shape := shape_of(tensors)):
+        axis = 0 if dim is FIRST else one_dim("cat", dim, len(shape))
+        n = shape[axis]
+        return _joined([*tensors], {"axis": axis, "ends": tuple([n * (k + 1) for k in range(len(tensors))])})
     dim = one_name("cat", dim, axis)
-    items = tensor_list("cat", tensors, empty=ValueError)
-    first = items[0].array
-    shape, dtype = first.shape, first.dtype
-    for x in items:
-        if x.array.shape != shape or x.array.dtype is not dtype or not shape:
-            items = _fitting(items, dim)
-            break
+    items = _fitting(tensor_list("cat", tensors, empty=ValueError), dim)
     axis = one_dim("cat", dim, items[0].array.ndim)
     return _joined(items, {"axis": axis, "ends": tuple(accumulate([x.array.shape[axis] for x in items]))})
 
@@ -95,6 +94,8 @@ concat = concatenate = cat
 
 def stack(tensors: Sequence[Tensor], dim: int = FIRST, *, axis: int | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim."""
+    if axis is None and (shape := shape_of(tensors)):
+        return _stacked([*tensors], {"axis": 0 if dim is FIRST else one_dim("stack", dim, len(shape) + 1)})
     dim = one_name("stack", dim, axis)
     items = _of_one_dtype(tensor_list("stack", tensors))
     shape = items[0].array.shape

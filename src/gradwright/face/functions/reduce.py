@@ -15,6 +15,7 @@ from gradwright.face.functions.returns import return_type
 from gradwright.face.functions.shape import movedim, reshape
 from gradwright.face.reading.common import named
 from gradwright.face.reading.torch import counted, dims, numpy_names, one_dim, tensor_arg, to_dtype
+from gradwright.face.reading.usual import reduction
 from gradwright.ops import activation as _activation
 from gradwright.ops import decompose as _decompose
 from gradwright.ops import order as _order
@@ -77,7 +78,7 @@ def nonempty(function: str, x: Any, dim: Any) -> Any:
     return x
 
 
-@numpy_names
+@reduction(_reduce.sum, _DIMMED[_reduce.sum])
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Sum over ``dim``; integers are summed in int64."""
     return named(reduced(_reduce.sum, "sum", widened(tensor_arg("sum", input), dtype), dim, keepdim), dtype)
@@ -92,7 +93,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DTy
     return sum(masked_fill(x, isnan(x), 0) if dtypes.kind(x.array.dtype) == "f" else x, dim, keepdim, dtype=dtype)
 
 
-@numpy_names
+@reduction(_reduce.mean, _DIMMED[_reduce.mean])
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Mean over ``dim``; RuntimeError for integers unless ``dtype`` is named."""
     return reduced(_reduce.mean, "mean", _real("mean", input, dtype), dim, keepdim)

@@ -12,13 +12,14 @@ import numpy as np
 from gradwright.base import dtypes
 from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply_one, direct
-from gradwright.engine.base import wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, below
 from gradwright.engine.memory import same, writable
 from gradwright.engine.view import alias_of, rearrange
 from gradwright.face.functions.complex import conj
 from gradwright.face.functions.memory_format import order_like
 from gradwright.face.reading.torch import numpy_names, one_dim, one_name, sizes, tensor_arg
+from gradwright.face.reading.usual import sizes_of
 from gradwright.ops import shape as _shape
 
 if TYPE_CHECKING:
@@ -72,6 +73,16 @@ def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:at], n // -rest, *shape[at + 1 :])
 
 
+def _early(in_full: Any) -> Any:
+    @functools.wraps(in_full)
+    def call(input: Any, *given: Any, **named: Any) -> Any:
+        shape = None if named else sizes_of(input, given)
+        return in_full(input, *given, **named) if shape is None else _reshaped(input, {"shape": shape})
+
+    return call
+
+
+@_early
 @listed("shape")
 def reshape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The same entries under another shape (one size may be -1); a view where memory allows it, else a copy."""
@@ -83,6 +94,10 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
 
     A dtype instead of a shape reinterprets the bits; no gradient flows through that.
     """
+    if not named and (read := sizes_of(self, shape)) is not None:
+        out = _reshaped(self, {"shape": read})
+        if out._view is not None:
+            return out
     given = shape or tuple(named.values())
     if len(given) == 1 and isinstance(given[0], dtypes.dtype):
         return _reinterpreted(self, given[0])
@@ -148,6 +163,9 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dims swapped."""
+    usual = dim0.__class__ is dim1.__class__ is int and -2 <= dim0 < 2 and -2 <= dim1 < 2
+    if usual and isinstance(input, TensorBase) and input.array.ndim == 2:
+        return _transposed(input, {"axes": (1, 0) if (dim0 - dim1) % 2 else (0, 1)})
     x = tensor_arg("transpose", input)
     axes = list(range(x.array.ndim))
     a, b = one_dim("transpose", dim0, len(axes), "dim0"), one_dim("transpose", dim1, len(axes), "dim1")
@@ -228,6 +246,8 @@ moveaxis = movedim
 
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dims as they are. RuntimeError for more than two dims."""
+    if isinstance(input, TensorBase) and input.array.ndim == 2:
+        return _t(input, {"axes": (1, 0)})
     x = tensor_arg("t", input)
     if x.array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.array.ndim}D")

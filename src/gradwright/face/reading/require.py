@@ -11,6 +11,8 @@ from gradwright import backends
 from gradwright.engine.levels import below
 from gradwright.engine.mode import now
 
+_largest = np.maximum.reduce
+
 
 def require(condition: Any, message: str | Callable[[], str], error: type[Exception] = RuntimeError) -> None:
     """Raise ``error`` with ``message`` unless ``condition``, an array of booleans or one boolean, holds everywhere.
@@ -68,4 +70,4 @@ def _at_once(array: Any, low: Any, high: Any) -> bool | None:
         return None
     if 0 in array.strides:  # along such an axis all entries are one
         array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
-    return bool(array.view(f"u{array.itemsize}").max() <= high)  # without its sign, a negative is large
+    return bool(_largest(array.view(f"u{array.itemsize}"), None) <= high)  # without its sign, a negative is large

@@ -242,6 +242,8 @@ def numpy_names(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
         if not known.issuperset(kwargs):
             by_own_names(function.__name__, kwargs, names)
             if own and not known.issuperset(kwargs):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import size as _text
-from gradwright.engine.apply import apply
+from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase
 from gradwright.engine.numbers import number
 from gradwright.face.functions.algebra.einsum import einsum
@@ -25,6 +25,8 @@ __all__ = [
 
 _mv, _bmm = _linalg.matmul.variant("MvBackward0"), _linalg.matmul.variant("BmmBackward0")
 _dot, _mm = _linalg.matmul.variant("DotBackward0"), _linalg.matmul
+_by_rows, _by_columns = direct(_mm, 2), direct(_linalg.matmul_by_columns, 2)
+_affine = direct(_linalg.linear, 3)
 
 
 def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, second: str) -> Any:
@@ -51,12 +53,13 @@ def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, 
             f"{name}(): mat1 and mat2 shapes cannot be multiplied ({_text(x.shape)} and {_text(y.shape)}: "
             f"{x.shape[-1]} columns against {y.shape[-2 if y.ndim > 1 else 0]} rows)"
         )
-    if op is _mm and y.ndim == 2 and x.ndim == 2 and _by_columns(y):
+    if op is _mm and y.ndim == 2 and x.ndim == 2 and in_columns(y):
         op = _linalg.matmul_by_columns
     return apply(op, (a, b), {})
 
 
-def _by_columns(array: Any) -> bool:
+def in_columns(array: Any) -> bool:
+    """Whether a matrix lies column by column in memory, and not row by row."""
     flags = getattr(array, "flags", None)
     if flags is None:  # what is traced takes the way of the run without a trace: the other may round otherwise
         flags = getattr(getattr(array, "plain", None), "flags", None)
@@ -65,6 +68,10 @@ def _by_columns(array: Any) -> bool:
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product over the last two dims; the others broadcast. A vector is a row at left, a column at right."""
+    if isinstance(input, TensorBase) and isinstance(other, TensorBase):
+        x, y = input.array, other.array
+        if x.ndim == y.ndim == 2 and x.dtype is y.dtype and x.shape[1] == y.shape[0]:
+            return (_by_columns if in_columns(y) else _by_rows)(input, other, {})
     ndims = (getattr(getattr(input, "array", None), "ndim", 2), getattr(getattr(other, "array", None), "ndim", 2))
     op = {(1, 1): _dot, (2, 1): _mv, (2, 2): _mm}.get(ndims, _bmm if max(ndims) > 2 else _mm)
     return _product("matmul", op, input, other, None, "other")
@@ -172,6 +179,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> gw.nn.functional.linear(gw.tensor([1.0, 2.0]), gw.tensor([[1.0, 0.0], [1.0, 1.0]]), gw.tensor([0.0, 10.0]))
     tensor([ 1., 13.])
     """
+    if isinstance(input, TensorBase) and isinstance(weight, TensorBase) and isinstance(bias, TensorBase):
+        a, w, b = input.array, weight.array, bias.array
+        alike = a.__class__ is w.__class__ is b.__class__ and a.dtype is w.dtype is b.dtype
+        if alike and a.ndim and w.ndim == 2 and a.shape[-1] == w.shape[1] and b.shape == w.shape[:1]:
+            return _affine(bias, input, weight, {})
     x, weight = tensor_arg("linear", input), tensor_arg("linear", weight, "weight", 2)
     shapes = x.array.shape, weight.array.shape
     if weight.array.ndim != 2 or not x.array.ndim or shapes[0][-1] != shapes[1][1]:
