@@ -27,8 +27,10 @@ def trained(T: Any) -> dict[str, Any]:
 
 def with_attributes(T: Any) -> Any:
     x = T.arange(3.0)
-    x.label = ("named", 3)
-    return x
+    found = [x, T.nn.Parameter(T.ones(2)), T.nn.Buffer(T.ones(2))]
+    for t in found:
+        t.label = ("named", 3)
+    return found
 
 
 def shared(T: Any) -> list[Any]:

@@ -146,7 +146,9 @@ def _of_type(build: Callable[..., Any], kind: Any, arguments: tuple[Any, ...], s
         _refuse(getattr(kind, "__name__", str(kind)), "a tensor of a class of its own")
     tensor = build(*arguments)
     if isinstance(state, dict) and state.get("_is_buffer"):
-        return Buffer(tensor, persistent=bool(state.get("persistent", True)))
+        state = dict(state)
+        del state["_is_buffer"]
+        return _with_state(Buffer(tensor, persistent=bool(state.pop("persistent", True))), state)
     return _with_state(tensor, state)
 
 

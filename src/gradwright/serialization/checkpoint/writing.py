@@ -121,20 +121,24 @@ class Content:
 
     def _tensor(self, record: dict[str, Any], scalar: bool) -> None:
         out, what = self.out, record["is"]
+        state = record.get("attributes", {"dict": []})["dict"]
         if what == "ndarray":
             self._numpy(record, scalar)
         elif what == "Parameter":
-            out.begin("torch._utils._rebuild_parameter")
+            out.begin("torch._utils._rebuild_parameter" + ("_with_state" if state else ""))
             self._rebuilt(record, requires_grad=False)
             self.write(record["grad"])
             self.write({"OrderedDict": []})
+            if state:
+                self.write({"dict": state})
             out.add(b"tR")
-        elif what == "Buffer":
+        elif state or what == "Buffer":
+            own = [["persistent", record["persistent"]], ["_is_buffer", True]] if what == "Buffer" else []
             out.begin("torch._tensor._rebuild_from_type_v2")
             out.named(self._builder(record))
             out.named("torch.Tensor")
             self._place(record, b"t", record["grad"])
-            self.write({"dict": [["persistent", record["persistent"]], ["_is_buffer", True]]})
+            self.write({"dict": [*own, *state]})
             out.add(b"tR")
         else:
             self._rebuilt(record, record["grad"])
