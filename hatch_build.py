@@ -73,7 +73,7 @@ command.run()
 
 def build_core(root: str, home: str) -> Path:
     """The native core, built into the folder ``home``; RuntimeError, with the reason in a line, if that fails."""
-    files = sorted(Path(root, NATIVE).glob("*.[ch]"))
+    files = sorted(Path(root, NATIVE).resolve().glob("*.[ch]"))
     built_from = 0
     for path in files:
         built_from = zlib.crc32(path.read_bytes(), built_from)  # as gradwright.native.fingerprint
