@@ -79,8 +79,7 @@ def backward(tensors: Roots, grad_tensors: TensorBase | Iterable[TensorBase | No
     for t in dict.fromkeys(targets):
         if isinstance(t, GradientEdge) or type(t._node) is AccumulateGrad or t.retains_grad:  # it has its gradient
             continue
-        g = found.get(t._node)
-        if g is not None:
+        if (g := found.get(t._node)) is not None:
             t._grad = added(getattr(t, "_grad", None), g)
 
 
@@ -128,8 +127,7 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
         named: Any = inputs
         several = grad(outputs, named.values(), grad_outputs, retain_graph, create_graph, only_inputs,
                        allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
-        named = dict(zip(named, several, strict=True))
-        return named
+        return dict(zip(named, several, strict=True))  # type: ignore[return-value]
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
@@ -159,8 +157,7 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
     results: list[Any] = []
     for i, (t, node, k) in enumerate(zip(ins, nodes, numbers, strict=True)):
         g = found.get(node)
-        if g is not None and k is not None:
-            g = g.get(k)
+        g = g if g is None or k is None else g.get(k)
         if g is None and materialize_grads:
             g = _zeros(t, create_graph)
         elif g is None and not allow_unused:
@@ -240,8 +237,7 @@ def roots_of(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[An
     """
     given = cotangents(outputs, given)
     roots = []
-    if unselected.found is not None:
-        unselected.found = None
+    unselected.found = None
     for i, t in enumerate(outputs):
         g = given[i]
         if t.__class__ is GradientEdge:
@@ -256,11 +252,9 @@ def roots_of(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[An
                                    "size that says how much each entry counts")  # fmt: skip
             d = t.array.dtype
             if d is not _F32 and d is not _F64 and dtypes.of(d).is_complex:
-                raise RuntimeError(
-                    f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(d)}"
-                )
-            one = _one(t.array, tensors)
-            roots.append((t._node, wrap(one) if tensors else one))
+                of = dtypes.of(d)
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {of}")
+            roots.append((t._node, wrap(_one(t.array, True)) if tensors else _one(t.array, False)))
         else:
             g = cotangent(i, t, g)
             roots.append((t._node, g if tensors else g.array))
@@ -315,8 +309,7 @@ def _one(array: Any, writable: bool) -> Any:
         return one
     if is_immutable(array):
         return backends.namespace(array).ones_like(array)
-    plain = below(array)
-    if is_immutable(plain):
+    if is_immutable(plain := below(array)):
         return backends.namespace(plain).ones(array.shape, dtype=array.dtype, device=plain.device)
     one = array.dtype.type(1)
     return one if array.shape == () else one.reshape(array.shape)
