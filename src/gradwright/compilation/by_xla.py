@@ -18,6 +18,7 @@ import numpy as np
 from gradwright.backends import to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
+from gradwright.base.source_line import Place
 from gradwright.compilation.node import (
     CHECK,
     CONSTANT,
@@ -34,7 +35,6 @@ from gradwright.compilation.node import (
     function,
 )
 from gradwright.compilation.passes import simplified
-from gradwright.engine.source_line import Place
 
 _ADDS = frozenset({"add", "operator.add"})
 _SUMS = _ADDS | {"subtract", "operator.sub"}

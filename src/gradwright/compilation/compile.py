@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, 
 
 from gradwright.backends.numpy import NUMPY
 from gradwright.base.compiler.find import find
+from gradwright.base.source_line import warn
 from gradwright.compilation.by_c import COMPILERS, C, CannotCompileError
 from gradwright.compilation.by_numpy.plan import Plan
 from gradwright.compilation.by_xla import Xla
 from gradwright.compilation.compiled import CompileWarning, Programs
 from gradwright.compilation.explain import METHODS
 from gradwright.compilation.node import Program, Runner
-from gradwright.engine.source_line import warn
 
 if TYPE_CHECKING:
     from gradwright.nn.module import Module

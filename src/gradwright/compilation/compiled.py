@@ -14,6 +14,7 @@ import numpy as np
 from gradwright.backends.devices import CPU, get_default_device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base import dtypes
+from gradwright.base.source_line import warn
 from gradwright.compilation import comparison, race, sizes
 from gradwright.compilation.entry import Entry, Failed
 from gradwright.compilation.node import HOST, GuardFailed, Program, taken
@@ -29,7 +30,6 @@ from gradwright.compilation.watch.observe import Refusal, observed
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import whole
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
-from gradwright.engine.source_line import warn
 from gradwright.function.contract.trees import tree_unflatten
 from gradwright.transform.arguments import flatten
 

@@ -9,12 +9,12 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from gradwright.base.pages.shown import Shown
+from gradwright.base.source_line import Place
 from gradwright.compilation.entry import Entry
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, INPUT, Node, Program
 from gradwright.compilation.trace.host import Backward, Draw, Forward
 from gradwright.compilation.watch.guards import IS
 from gradwright.engine.base import TensorBase
-from gradwright.engine.source_line import Place
 
 _SHORT = 6
 """The table of so many lines is shown at once."""

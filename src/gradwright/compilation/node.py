@@ -15,7 +15,7 @@ import numpy as np
 from gradwright.backends import Library, is_array, to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
-from gradwright.engine.source_line import Place
+from gradwright.base.source_line import Place
 
 INPUT, CONSTANT, PICK, CHECK, HOST, INDEX, MOVE = "input", "constant", "pick", "check", "host", "getitem", "move"
 """The operations that are not functions of `xp`:

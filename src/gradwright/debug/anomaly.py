@@ -43,13 +43,13 @@ from gradwright import backends
 from gradwright.backends import to_host
 from gradwright.base import dtypes
 from gradwright.base.errors import AnomalyError, size
+from gradwright.base.source_line import Place, here
 from gradwright.debug.saved_values import packed, saved_values
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.nodes_of_ops import recorded_at
 from gradwright.engine.saved_hooks import Entry
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
 from gradwright.function.contract.containers import arrays
 from gradwright.function.ctx import BackwardNode

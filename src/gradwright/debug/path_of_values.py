@@ -8,11 +8,11 @@ from typing import Any
 
 from gradwright.backends import namespace
 from gradwright.base.dtypes import FLOAT, of
+from gradwright.base.source_line import Place, here
 from gradwright.engine.backward import leading_to, run
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
 from gradwright.function.contract.containers import flatten, parts
 from gradwright.function.watched.in_backward import Cut, Guard

@@ -10,6 +10,7 @@ from gradwright.backends import namespace
 from gradwright.base.changes import declares
 from gradwright.base.dtypes import Size
 from gradwright.base.errors import kind
+from gradwright.base.source_line import warn
 from gradwright.distributions.constraint_registry import transform_to
 from gradwright.distributions.constraints import Constraint, is_dependent
 from gradwright.distributions.utils import broadcast_all, either, lazy_property, sum_rightmost
@@ -17,7 +18,6 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.levels import below
-from gradwright.engine.source_line import warn
 from gradwright.face.tensor import Tensor
 
 

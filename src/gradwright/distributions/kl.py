@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base.changes import declares
+from gradwright.base.source_line import warn
 from gradwright.distributions.composed import Independent, TransformedDistribution
 from gradwright.distributions.continuous import Cauchy, Gumbel, HalfNormal, Laplace, Normal, Uniform
 from gradwright.distributions.discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
@@ -21,7 +22,6 @@ from gradwright.distributions.multivariate import (
 from gradwright.distributions.positive import Exponential, Gamma, Pareto
 from gradwright.distributions.shares import Beta, ContinuousBernoulli, Dirichlet
 from gradwright.distributions.utils import EULER, sum_rightmost
-from gradwright.engine.source_line import warn
 from gradwright.face.functions.algebra.solve import solve_triangular
 from gradwright.face.functions.elementwise import where
 from gradwright.face.functions.shape import broadcast_shapes

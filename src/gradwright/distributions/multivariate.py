@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
+from gradwright.base.source_line import warn
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, Distribution, ExponentialFamily
 from gradwright.distributions.shares import Beta
 from gradwright.distributions.utils import broadcast_all, lazy_property
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
-from gradwright.engine.source_line import warn
 from gradwright.face.creation import arange, eye, tensor
 from gradwright.face.functions.algebra.decompose import cholesky
 from gradwright.face.functions.algebra.lapack import cholesky_inverse, cholesky_solve

@@ -23,10 +23,10 @@ from gradwright.base import dtypes
 from gradwright.base.cpython.forks import lock
 from gradwright.base.dtypes import LEGACY
 from gradwright.base.errors import kind, size
+from gradwright.base.source_line import is_own
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
-from gradwright.engine.source_line import is_own
 from gradwright.engine.watch import seen
 
 _number = itertools.count().__next__

@@ -33,13 +33,13 @@ from gradwright.backends.loops import looped
 from gradwright.base import dtypes
 from gradwright.base.dtypes import LEGACY
 from gradwright.base.errors import size
+from gradwright.base.source_line import Place
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import current
 from gradwright.engine.memory import share_saved
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, operation, ticket
 from gradwright.engine.reached import Reached
 from gradwright.engine.saved_hooks import raw
-from gradwright.engine.source_line import Place
 from gradwright.engine.unselected import unselected
 from gradwright.engine.version import at_version, written_at
 from gradwright.native import plan

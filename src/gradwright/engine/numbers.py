@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwright.base.cpython.frames import ASKING, file_of, frame
 from gradwright.base.errors import kind, size
+from gradwright.base.source_line import is_own
 from gradwright.engine.base import TensorBase
-from gradwright.engine.source_line import is_own
 
 
 def number(function: str, argument: str, value: Any) -> Any:

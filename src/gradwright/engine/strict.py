@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from gradwright.base import source_line
 from gradwright.base.changes import switch
 from gradwright.base.errors import GradientWarning, StrictError
 from gradwright.base.upward import slots
-from gradwright.engine import source_line
 
 _strict = switch("strict", False)
 

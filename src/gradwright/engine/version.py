@@ -17,7 +17,7 @@ import numpy as np
 
 from gradwright.base.cpython.forks import lock
 from gradwright.base.cpython.lent import Export, fingerprint, joined, sample, through_buffer
-from gradwright.engine.source_line import Place, here, warn
+from gradwright.base.source_line import Place, here, warn
 
 
 def version(t: Any) -> int:

@@ -10,9 +10,8 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.backends.quiet import as_user
-from gradwright.base import dtypes
+from gradwright.base import dtypes, source_line
 from gradwright.base.errors import MisfitGradient, kind, size
-from gradwright.engine import source_line
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
 from gradwright.engine.memory import share_saved

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
-from gradwright.engine.source_line import warn
+from gradwright.base.source_line import warn
 from gradwright.face.reference import attach
 
 if TYPE_CHECKING:

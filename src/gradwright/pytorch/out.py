@@ -10,10 +10,10 @@ from typing import Any
 from gradwright.base import dtypes
 from gradwright.base.cpython.frames import ASKING
 from gradwright.base.errors import kind, size
+from gradwright.base.source_line import warn
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import is_grad_enabled
-from gradwright.engine.source_line import warn
 from gradwright.face.reading.torch import by_own_names, other_names
 
 COMPUTED_IN = frozenset((

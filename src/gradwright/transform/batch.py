@@ -16,13 +16,13 @@ from weakref import ref
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import kind, size
+from gradwright.base.source_line import Place, here
 from gradwright.engine import calls
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.edges import GradientEdge
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import inside, resumed
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import drawing
 from gradwright.ops.declare import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known

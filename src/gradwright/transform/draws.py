@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.generator import Source
+from gradwright.base.source_line import Place, here
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.levels import LevelArray
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.strict import warn
 from gradwright.engine.watch import drawing
 from gradwright.ops.shape import stack

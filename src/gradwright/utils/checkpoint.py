@@ -16,12 +16,12 @@ from typing import Any, TypeVar, cast
 
 from gradwright.base.errors import kind
 from gradwright.base.lazy import lazy
+from gradwright.base.source_line import here, warn
 from gradwright.engine import calls
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.mode import is_grad_enabled, now, switch
-from gradwright.engine.source_line import here, warn
 from gradwright.function.contract.once_differentiable import once_differentiable
 from gradwright.function.function import Function
 from gradwright.nn.container import Sequential

@@ -27,6 +27,7 @@ from gradwright.backends.quiet import as_user
 from gradwright.base.cpython.forks import in_child
 from gradwright.base.dtypes import Size, of
 from gradwright.base.errors import size
+from gradwright.base.source_line import Place, here
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.memory import content, is_immutable, owner, root, unwritten, whole
@@ -34,7 +35,6 @@ from gradwright.engine.mode import now, switch
 from gradwright.engine.node import AccumulateGrad, Node, ticket
 from gradwright.engine.nodes_of_ops import pack, unpack
 from gradwright.engine.saved_hooks import Entry, Packing
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.strict import warn
 from gradwright.engine.version import noted, rewound, written_at
 from gradwright.engine.watch import Watch, recorded

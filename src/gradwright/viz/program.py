@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradwright.base.source_line import Place as Line
 from gradwright.compilation.explain import entries_of, names_of
 from gradwright.compilation.node import CHECK, CONSTANT, HOST, INPUT, Node, Program
-from gradwright.engine.source_line import Place as Line
 from gradwright.viz.records import Edge, Graph, GraphNode, Kind, Place
 
 

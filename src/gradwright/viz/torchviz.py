@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.base.errors import kind
 from gradwright.base.pages.markup import printable
+from gradwright.base.source_line import warn
 from gradwright.debug.saved_values import is_packed, saved_values
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.nodes_of_ops import OpNode
 from gradwright.engine.saved_hooks import Entry
-from gradwright.engine.source_line import warn
 from gradwright.function.ctx import BackwardNode
 from gradwright.ops.index import write_view
 from gradwright.viz.saved import called

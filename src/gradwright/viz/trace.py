@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.base.dtypes import FLOAT, of
+from gradwright.base.source_line import here
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output
-from gradwright.engine.source_line import here
 from gradwright.engine.view import is_severed
 from gradwright.engine.watch import Watch
 from gradwright.function.contract.containers import arrays

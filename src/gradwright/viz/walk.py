@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gradwright.base.errors import kind
+from gradwright.base.source_line import Place as Line
 from gradwright.debug.why_none import why_none
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node, NotDifferentiable, Output
 from gradwright.engine.nodes_of_ops import OpNode
 from gradwright.engine.recorded_passes import order
-from gradwright.engine.source_line import Place as Line
 from gradwright.engine.view import is_severed, refresh
 from gradwright.face.tensor import Tensor
 from gradwright.function.contract.containers import flatten, paths

@@ -5,7 +5,7 @@ import sys
 
 import gradwright
 from gradwright.base.cpython import frames
-from gradwright.engine.source_line import Place, here
+from gradwright.base.source_line import Place, here
 
 
 def test_the_interpreter_shows_frames():
@@ -25,12 +25,12 @@ try:
 finally:
     sys._getframe = getframe  # the standard library wants it
 import gradwright as gw
-from gradwright.engine.source_line import here, warn
+from gradwright.base.source_line import here, warn
 assert frames.frame() is None and here() is None and frames.file_of(None) == ""
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     warn("a word")
-    gw.engine.source_line.warn("another")
+    gw.base.source_line.warn("another")
 assert [str(w.message) for w in caught] == ["a word", "another"]
 
 class Double(gw.autograd.Function):

@@ -18,6 +18,7 @@ import numpy as np
 from gradwright import backends
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
+from gradwright.base.source_line import Place, here
 from gradwright.compilation.node import INPUT, taken
 from gradwright.compilation.trace.host import Drawing, applied, unobserved
 from gradwright.compilation.trace.per_thread import PerThread
@@ -51,7 +52,6 @@ from gradwright.engine.memory import (
 )
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import is_lent, version
 from gradwright.engine.watch import Watch
 

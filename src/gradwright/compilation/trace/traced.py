@@ -19,6 +19,7 @@ from gradwright.backends import Library, enter, is_array, library, to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
 from gradwright.base.cpython.deep import thread
+from gradwright.base.source_line import here
 from gradwright.compilation.node import (
     CHECK,
     CONSTANT,
@@ -33,7 +34,6 @@ from gradwright.compilation.node import (
     function,
 )
 from gradwright.compilation.watch.numbers import Numbers
-from gradwright.engine.source_line import here
 from gradwright.ops.declare import Op
 
 

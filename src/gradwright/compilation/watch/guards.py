@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.base.dtypes import dtype
-from gradwright.engine.source_line import Place
+from gradwright.base.source_line import Place
 
 FAULTS = (AttributeError, LookupError, ValueError, TypeError, NameError, ReferenceError, RuntimeError)
 """What reading something again may raise that is not there any more."""

@@ -28,8 +28,8 @@ import numpy as np
 
 from gradwright.base.cpython.frames import ASKING
 from gradwright.base.errors import home
+from gradwright.base.source_line import HOME, is_own
 from gradwright.engine.base import TensorBase
-from gradwright.engine.source_line import HOME, is_own
 
 
 def _names(text: str) -> frozenset[str]:

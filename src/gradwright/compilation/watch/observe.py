@@ -23,6 +23,7 @@ import numpy as np
 from gradwright.base.changes import SWITCHES, declarations
 from gradwright.base.cpython.frames import frame
 from gradwright.base.formatting import OPTIONS
+from gradwright.base.source_line import Place
 from gradwright.compilation.watch import libraries
 from gradwright.compilation.watch.calls import Calls
 from gradwright.compilation.watch.contents import UnreadError
@@ -54,7 +55,6 @@ from gradwright.compilation.watch.reads import BUFFERS, BYTES, Reads
 from gradwright.compilation.watch.stack import LostError, Stack
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
-from gradwright.engine.source_line import Place
 from gradwright.function.contract.reached import ABSENT, closure
 
 _IMPORT = "<frozen importlib._bootstrap>"

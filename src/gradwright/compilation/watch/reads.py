@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.base.source_line import Place
 from gradwright.compilation.watch import guards
 from gradwright.compilation.watch.contents import Contents, UnreadError, has_own_ways, held, is_view, lookup
 from gradwright.compilation.watch.guards import ITEM, MISSING, VARS, Guard, Kind, Source, Way, is_atom, weakly
 from gradwright.compilation.watch.libraries import is_library
 from gradwright.compilation.watch.numbers import Numbers
 from gradwright.engine.base import TensorBase
-from gradwright.engine.source_line import Place
 
 _MANY = 5_000
 _IN_PLACES = (list, dict, tuple, deque)

@@ -15,13 +15,13 @@ from gradwright.base.cpython.forks import lock
 from gradwright.base.dtypes import nbytes
 from gradwright.base.errors import kind
 from gradwright.base.pages.shown import Shown
+from gradwright.base.source_line import Place, here
 from gradwright.debug.profiler.table import Row, Rows, rows
 from gradwright.debug.profiler.timeline import write
 from gradwright.debug.saved_values import packed, saved_values
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.saved_hooks import Entry
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
 from gradwright.function.contract.containers import arrays
 from gradwright.function.ctx import BackwardNode

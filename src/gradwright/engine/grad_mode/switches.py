@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Self, TypeVar, overload
 
 from gradwright.base.cpython.frames import frame, is_suspended, waits
+from gradwright.base.source_line import Place
 from gradwright.engine.mode import Mode, inside, now, recording, resumed, start_recording, stop_recording, switch
-from gradwright.engine.source_line import Place
 from gradwright.engine.strict import warn
 from gradwright.engine.watch import Watch
 

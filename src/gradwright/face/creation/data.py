@@ -11,11 +11,10 @@ from gradwright import backends
 from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, chosen, native, place
 from gradwright.backends.quiet import quietly
-from gradwright.base import dtypes
+from gradwright.base import dtypes, source_line
 from gradwright.base.cpython.lent import is_held
 from gradwright.base.dtypes import promote_types
 from gradwright.base.errors import kind
-from gradwright.engine import source_line
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.strict import warn

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from gradwright.engine.source_line import is_own
+from gradwright.base.source_line import is_own
 from gradwright.face.reading.keywords import hint, hint_attribute
 
 _LINKS = ("__traceback__", "__cause__", "__suppress_context__")  # in this order: a cause suppresses the context

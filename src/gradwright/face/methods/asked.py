@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 from gradwright.backends.devices import device_of
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
+from gradwright.base.source_line import warn
 from gradwright.base.upward import above
-from gradwright.engine.source_line import warn
 from gradwright.face.functions import memory_format
 from gradwright.face.methods.storage import TypedStorage, UntypedStorage
 

@@ -19,9 +19,9 @@ from gradwright.base.changes import switch
 from gradwright.base.cpython.frames import ASKING
 from gradwright.base.dtypes import Size, dtype
 from gradwright.base.errors import home, kind
+from gradwright.base.source_line import warn
 from gradwright.base.upward import above, slots
 from gradwright.engine.base import TensorBase
-from gradwright.engine.source_line import warn
 from gradwright.engine.view import alias_of
 from gradwright.face.functions.algebra.einsum import einsum
 from gradwright.face.functions.views import alias

@@ -14,10 +14,10 @@ from gradwright.backends.devices import device_of, place
 from gradwright.backends.quiet import quietly
 from gradwright.base import dtypes
 from gradwright.base.errors import kind, no_tensor
+from gradwright.base.source_line import warn
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
 from gradwright.engine.numbers import number
-from gradwright.engine.source_line import warn
 from gradwright.engine.view import catch_up
 from gradwright.face.reading.common import NUMBER, axis_reader, beside, cast, common_dtype, taken
 from gradwright.face.reading.keywords import names_of, unexpected

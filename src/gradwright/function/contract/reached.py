@@ -28,8 +28,8 @@ import numpy as np
 
 from gradwright.base.cpython.bytecode import names
 from gradwright.base.errors import home
+from gradwright.base.source_line import is_own
 from gradwright.engine.base import TensorBase
-from gradwright.engine.source_line import is_own
 from gradwright.function.contract import containers
 
 TENSORLESS = containers.TENSORLESS - {FunctionType}

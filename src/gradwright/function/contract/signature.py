@@ -12,8 +12,8 @@ from typing import Any
 
 from gradwright.base.cpython.bytecode import returned
 from gradwright.base.errors import kind
+from gradwright.base.source_line import is_own
 from gradwright.engine.base import TensorBase
-from gradwright.engine.source_line import is_own
 from gradwright.engine.strict import warn
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -21,12 +21,12 @@ from gradwright import backends
 from gradwright.base.cpython.frames import file_of, frame, past_asking
 from gradwright.base.dtypes import FLOAT, finfo, of
 from gradwright.base.errors import CutError
+from gradwright.base.source_line import Place, here, is_own
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, below, is_followed, moves
 from gradwright.engine.memory import share
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node
-from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import View, is_of_leaf, is_severed, refresh

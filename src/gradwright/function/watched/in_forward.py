@@ -11,11 +11,11 @@ from typing import Any
 
 from gradwright.base.cpython.frames import file_of, frame
 from gradwright.base.errors import CapturedTensor
+from gradwright.base.source_line import Place, here, is_own
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import ticket
-from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.view import is_severed
 from gradwright.function.watched.outside_ctx import enter

@@ -15,12 +15,12 @@ from typing import Any
 
 from gradwright.base.dtypes import FLOAT, of
 from gradwright.base.errors import CutError
+from gradwright.base.source_line import Place
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.levels import LevelArray, is_followed
 from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node
-from gradwright.engine.source_line import Place
 from gradwright.function.saved import arrays, refill, replace
 from gradwright.function.watched.in_backward import Cut, Guard, unequal
 from gradwright.function.watched.rerun import as_it_was

@@ -13,9 +13,9 @@ from typing import Any
 from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.base.errors import size
+from gradwright.base.source_line import warn
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.engine.source_line import warn
 from gradwright.face.creation import ones_like
 from gradwright.face.functions import elementwise as e
 from gradwright.face.functions.algebra.matrices import legacy

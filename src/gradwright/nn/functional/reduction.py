@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from gradwright.base.source_line import warn
 from gradwright.engine.apply import apply_one
-from gradwright.engine.source_line import warn
 from gradwright.face.functions import reduce as _reduce
 from gradwright.ops import reduce as _ops
 from gradwright.ops.declare import Op

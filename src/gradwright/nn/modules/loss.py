@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwright.engine.source_line import warn
+from gradwright.base.source_line import warn
 from gradwright.nn import functional as F
 from gradwright.nn.functional.reduction import mode
 from gradwright.nn.modules.applied import Applied, of_inputs

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.base import dtypes
-from gradwright.engine.source_line import warn
+from gradwright.base.source_line import warn
 from gradwright.face import creation
 from gradwright.face.tensor import Tensor
 from gradwright.nn import functional as F

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from gradwright.base import dtypes
 from gradwright.base.errors import kind
-from gradwright.engine.source_line import warn
+from gradwright.base.source_line import warn
 from gradwright.face.reading.torch import tensor_arg
 from gradwright.nn.functional.recurrent import GATES, State, cell, network
 from gradwright.nn.modules.parametric import Parametric, check_whole

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, SupportsFloat
 
-from gradwright.engine.source_line import warn
+from gradwright.base.source_line import warn
 from gradwright.face.tensor import Tensor
 from gradwright.optim.optimizer import Optimizer
 

@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from gradwright import backends
+from gradwright.base.source_line import Place, here
 from gradwright.engine.apply import apply
-from gradwright.engine.source_line import Place, here
 from gradwright.engine.strict import warn
 from gradwright.ops.declare import Op, table
 

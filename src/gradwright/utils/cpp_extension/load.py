@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from gradwright.base.compiler.cache import fingerprint
 from gradwright.base.cpython.forks import in_child
-from gradwright.engine.source_line import here
+from gradwright.base.source_line import here
 from gradwright.utils.cpp_extension import bind
 from gradwright.utils.cpp_extension.build import Extension, Source, build
 from gradwright.utils.cpp_extension.messages import REGISTERED, of_loading

@@ -11,7 +11,7 @@ import textwrap
 from types import FunctionType
 from typing import Any
 
-from gradwright.engine.source_line import is_own
+from gradwright.base.source_line import is_own
 from gradwright.verify.check.discover import Subject
 from gradwright.verify.check.trial import Trial, source
 

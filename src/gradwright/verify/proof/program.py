@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradwright.base.errors import NotProvedError
+from gradwright.base.source_line import is_own
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.source_line import is_own
 from gradwright.function.contract.reached import Reader, Spot, is_object, is_users, spots
 from gradwright.function.contract.trees import tensors_in
 from gradwright.function.function import FunctionMeta

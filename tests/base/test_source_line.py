@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import gradwright
-from gradwright.engine.source_line import Place, here, warn
+from gradwright.base.source_line import Place, here, warn
 from gradwright.engine.version import written_at
 from tests.functions import Function
 
