@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends import is_array, library
-from gradwright.compilation import race
 from gradwright.compilation.node import (
     CHECK,
     CONSTANT,
@@ -30,6 +29,7 @@ from gradwright.compilation.node import (
     same,
     taken,
 )
+from gradwright.compilation.race import clock
 from gradwright.compilation.trace.history import arriving, standing
 from gradwright.compilation.trace.units import outside
 from gradwright.engine.base import TensorBase
@@ -58,7 +58,7 @@ class Looks:
 
     def __init__(self) -> None:
         self.until = self.calls = 0
-        self.seconds, self.start = 0.0, race.clock()
+        self.seconds, self.start = 0.0, clock()
 
     def wait(self) -> None:
         """The next one is some calls away."""
@@ -67,12 +67,12 @@ class Looks:
 
     def took(self, start: float) -> None:
         """One has come to its end that began then."""
-        self.seconds += race.clock() - start
+        self.seconds += clock() - start
         self.wait()
 
     def puts_off(self) -> bool:
         """Whether one that is due is put off, as it would take too large a share of the time."""
-        dear = self.calls >= ALWAYS and self.seconds > SHARE * (race.clock() - self.start)
+        dear = self.calls >= ALWAYS and self.seconds > SHARE * (clock() - self.start)
         if dear:
             self.wait()
         return dear

@@ -15,7 +15,7 @@ from gradwright.backends.devices import CPU, get_default_device
 from gradwright.backends.numpy import NUMPY
 from gradwright.base import dtypes
 from gradwright.base.source_line import warn
-from gradwright.compilation import comparison, race, sizes
+from gradwright.compilation import comparison, sizes
 from gradwright.compilation.entry import Entry, Failed
 from gradwright.compilation.node import HOST, GuardFailed, Program, taken
 from gradwright.compilation.race import Race
@@ -397,7 +397,7 @@ class Programs:
 
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of an eager run, before which the program was run on copies; it is believed if they agree."""
-        program, start = entry.record.program, race.clock()
+        program, start = entry.record.program, comparison.clock()
         again = partial(rewind, _states(entry.record.draws))
         before = [_copy(a) for a in arrays]
         copies = [_copy(a) for a in arrays]
