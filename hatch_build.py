@@ -103,7 +103,9 @@ class CustomBuildHook(BuildHookInterface[Any]):
             sys.stderr.write(f"gradwright is installed without its native core, which was not built: {error}\n")
             return
         if version == "editable":
-            shutil.copy(built, Path(self.root, NATIVE))
+            there = Path(self.root, NATIVE, built.name)
+            fresh = shutil.copy(built, there.with_name(f".{os.getpid()}{built.name}"))
+            os.replace(fresh, there)  # it is not written over: programs that run have it in their memory
         else:
             build_data["force_include"][str(built)] = f"gradwright/native/{built.name}"
             build_data["pure_python"], build_data["infer_tag"] = False, True

@@ -129,6 +129,22 @@ def ran_there(folder):
     return done.stdout.splitlines(), done.stderr
 
 
+def test_a_core_that_programs_have_loaded_is_not_written_over(hook, monkeypatch, tmp_path):
+    """They have its file in memory: to write into that ends them."""
+    monkeypatch.delenv("GRADWRIGHT_CORE", raising=False)
+    monkeypatch.setattr(hook, "build_core", lambda root, home: Path(shutil.copy(tmp_path / "new", home + "/_core.so")))
+    (tmp_path / hook.NATIVE).mkdir(parents=True)
+    (tmp_path / "new").write_text("new")
+    there = tmp_path / hook.NATIVE / "_core.so"
+    there.write_text("old")
+    with there.open() as loaded:
+        one = hook.CustomBuildHook(str(tmp_path), {}, None, None, str(tmp_path), "wheel")
+        one.initialize("editable", {})
+        one.finalize("editable", {}, "")
+        assert (loaded.read(), there.read_text()) == ("old", "new")
+    assert [path.name for path in there.parent.iterdir()] == ["_core.so"]
+
+
 @pytest.mark.parametrize("flags", [{"CC": "false", "LDSHARED": "false"}, {"CFLAGS": "-nostdinc -I/nowhere"}])
 @needs_compiler
 def test_a_compiler_that_breaks_leaves_the_pure_wheel(hook, monkeypatch, tmp_path, capfd, flags):
