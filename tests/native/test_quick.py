@@ -232,6 +232,19 @@ def test_derivatives_declared_later_are_taken():
     assert outcome(quick, x, y) == outcome(twin, x, y)
 
 
+def test_nothing_is_computed_twice():
+    """What a node saves of memory that others hold is for the twin, which is known before the loop runs."""
+    quick, _ = both(table["multiply"])
+    loop = quick.__closure__[quick.__code__.co_freevars.index("formula")].cell_contents
+    w, rows = gw.ones(3, requires_grad=True), gw.ones(3)
+    rows.numpy()
+    for x in (gw.ones(3), rows, gw.from_numpy(np.ones(3, np.float32))):
+        for given in ((x, w), (w, x), (x, x), (w, w)):
+            before = loop.taken
+            quick(*given)
+            assert loop.taken == before + 1
+
+
 def test_nothing_is_kept():
     """What 100,000 calls leave behind: as many references and objects as before."""
     x, y = gw.ones(3, requires_grad=True), gw.rand(3, requires_grad=True)

@@ -140,6 +140,7 @@ loop_result(Loop *self, PyObject *const *operands)
         union { double number; npy_bool truth; } entry;
         data[self->nin] = (char *)&entry;
         steps[self->nin] = 0;
+        self->taken++;
         lower_flags();
         run(inner, data, 1, steps);
         return flags_matter(self) ? NULL : scalar(inner->result, &entry);
@@ -151,6 +152,7 @@ loop_result(Loop *self, PyObject *const *operands)
     }
     data[self->nin] = PyArray_BYTES(out);
     steps[self->nin] = PyArray_ITEMSIZE(out);
+    self->taken++;
     lower_flags();
     run(inner, data, PyArray_SIZE(out), steps);
     if (flags_matter(self))
@@ -164,10 +166,8 @@ loop_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     Loop *self = (Loop *)callable;
     if (PyVectorcall_NARGS(nargsf) == self->nin + 1 && !kwnames) { /* the first is xp */
         PyObject *found = loop_result(self, args + 1);
-        if (found) {
-            self->taken++;
+        if (found)
             return found;
-        }
     }
     self->left++;
     return PyObject_Vectorcall(self->twin, args, nargsf, kwnames);
@@ -296,6 +296,7 @@ whole_sum_result(Loop *self, PyObject *x)
         sum.single = (float)zero_of_sums;
     char *data[3] = {(char *)&sum, entries, (char *)&sum};
     npy_intp steps[3] = {0, PyArray_ITEMSIZE(a), 0};
+    self->taken++;
     lower_flags();
     run(inner, data, count, steps);
     return flags_matter(self) ? NULL : scalar(type, &sum);
@@ -312,10 +313,8 @@ whole_sum_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObjec
         whole = (name == axis_name && value == Py_None) || (name == keepdims_name && value == Py_False);
     }
     PyObject *found = whole ? whole_sum_result(self, args[0]) : NULL;
-    if (found) {
-        self->taken++;
+    if (found)
         return found;
-    }
     self->left++;
     return PyObject_Vectorcall(self->twin, args, nargsf, kwnames);
 }

@@ -176,12 +176,30 @@ read_plan(Plan *plan, PyObject *record)
     return 0;
 }
 
+/* The version of a tensor, borrowed; NULL, without an exception, of memory that is also looked at. */
+static PyObject *
+version_of(PyObject *t)
+{
+    PyObject *version = PyList_GET_ITEM(FIELD(t, t_counter), 0);
+    return PyLong_CheckExact(version) ? version : NULL;
+}
+
+/* Whether a node can save what it is to. (Asked before the loop runs: the twin would run it again.) */
+static int
+can_save(const Plan *plan, PyObject *const *inputs)
+{
+    for (int i = 0; plan->class && i < plan->values; i++)
+        if (plan->value[i] < OUT && !version_of(inputs[plan->value[i]]))
+            return 0;
+    return 1;
+}
+
 /* A tensor as a node saves it: array, counter, version, node. */
 static PyObject *
 packed(PyObject *t, int is_out)
 {
-    PyObject *counter = FIELD(t, t_counter), *version = PyList_GET_ITEM(counter, 0);
-    if (!PyLong_CheckExact(version)) /* memory that is also looked at */
+    PyObject *counter = FIELD(t, t_counter), *version = version_of(t);
+    if (!version) /* since the loop began */
         return NULL;
     return PyTuple_Pack(4, FIELD(t, t_array), counter, version, is_out ? Py_None : FIELD(t, t_node));
 }
@@ -273,10 +291,24 @@ recorded(int needed)
     return found;
 }
 
-static int
-axes_of(PyObject *array)
+/* The plan of a case: which inputs need a gradient, and whether they broadcast; NULL and an exception if that fails. */
+static Plan *
+plan_of(Quick *self, int which)
 {
-    return array && PyArray_Check(array) ? PyArray_NDIM((PyArrayObject *)array) : 0;
+    PyObject *record = PyList_GET_ITEM(self->records, which);
+    Plan *plan = &self->plans[which];
+    if (record == Py_None) {
+        record = PyObject_CallFunction(recorded_as, "OOii", self->op, self->records, which, self->inputs);
+        Py_XDECREF(record); /* the list holds it */
+    }
+    return record && (record == plan->record || read_plan(plan, record) == 0) ? plan : NULL;
+}
+
+static int
+axes_of(PyObject *t)
+{
+    PyObject *array = FIELD(t, t_array);
+    return PyArray_Check(array) ? PyArray_NDIM((PyArrayObject *)array) : 0;
 }
 
 static PyObject *
@@ -292,20 +324,26 @@ result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
     if (self->number && (!y || !is_whole(y)))
         return NULL;
     PyObject *inputs[2] = {self->reflected ? y : x, self->reflected ? x : y};
-    PyObject *arrays[2] = {NULL, NULL};
     int which = 0;
     for (int i = 0; i < self->inputs; i++) {
         if (stale(inputs[i]))
             return NULL;
-        arrays[i] = FIELD(inputs[i], t_array);
         which |= (FIELD(inputs[i], t_node) != Py_None) << i;
     }
     int records = PyList_GET_SIZE(self->records) ? recorded(which != 0) : recorded(0);
     if (records < 0)
         return NULL;
+    Plan *plan = NULL;
+    if (records) {
+        if (self->broadcasts && !number) /* of other shapes than equal ones and () the loop makes nothing */
+            which |= (axes_of(x) != axes_of(y)) << self->inputs;
+        plan = plan_of(self, which);
+        if (!plan || !can_save(plan, inputs))
+            return NULL;
+    }
+    PyObject *arrays[2] = {FIELD(inputs[0], t_array), inputs[1] ? FIELD(inputs[1], t_array) : NULL};
     Py_INCREF(arrays[0]), Py_XINCREF(arrays[1]); /* another thread may give the tensor other ones meanwhile */
     PyObject *array = loop_result((Loop *)self->loop, arrays);
-    int axes[2] = {axes_of(arrays[0]), axes_of(arrays[1])};
     Py_DECREF(arrays[0]), Py_XDECREF(arrays[1]);
     if (!array)
         return NULL;
@@ -320,19 +358,9 @@ result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
     FIELD(out, t_counter) = counter;
     FIELD(out, t_view) = Py_NewRef(Py_None);
     FIELD(out, t_node) = Py_NewRef(Py_None);
-    if (!records)
+    if (!plan)
         return out;
-    if (self->broadcasts && !number) /* of other shapes than equal ones and () the loop makes nothing */
-        which |= (axes[0] != axes[1]) << self->inputs;
-    PyObject *record = PyList_GET_ITEM(self->records, which);
-    Plan *plan = &self->plans[which];
-    PyObject *node = NULL;
-    if (record == Py_None) {
-        record = PyObject_CallFunction(recorded_as, "OOii", self->op, self->records, which, self->inputs);
-        Py_XDECREF(record); /* the list holds it */
-    }
-    if (record && (record == plan->record || read_plan(plan, record) == 0))
-        node = node_of(plan, inputs, self->inputs, out);
+    PyObject *node = node_of(plan, inputs, self->inputs, out);
     if (!node) {
         Py_DECREF(out);
         return NULL;
