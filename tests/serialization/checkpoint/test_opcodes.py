@@ -6,7 +6,7 @@ import fractions
 import io
 import pickle  # noqa: TID251 - what is loaded here was made here
 import pickletools
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import pytest
 from hypothesis import given
@@ -71,6 +71,10 @@ REFUSED = {
     "a key that cannot be one": (b"\x80\x02}]K\x01s.", "unhashable"),
     "no mark": (b"\x80\x02t.", "damaged"),
     "a value unknown": (b"\x80\x02h\x05.", "damaged: KeyError"),
+    "a key too deep": (b"\x80\x02})" + b"\x85" * 20_000 + b"Ns.", "a key or member is made of more than 10,000 parts"),
+    "a key too deep among others": (b"\x80\x02}()" + b"\x85" * 20_000 + b"Nu.", "a key or member is made of more"),
+    "a member that doubles": (b"\x80\x04\x8f()q\x00" + b"0h\x00h\x00\x86q\x00" * 16 + b"\x90.", "a key or member"),
+    "a frozen one": (b"\x80\x04()q\x00" + b"0h\x00h\x00\x86q\x00" * 16 + b"\x91.", "a key or member"),
 }
 
 
@@ -79,6 +83,20 @@ def test_what_is_refused(what):
     content, words = REFUSED[what]
     with pytest.raises(FileError, match=words):
         read(io.BytesIO(content), refuse)
+
+
+@pytest.mark.parametrize("kind", [set, Counter, OrderedDict])
+def test_what_hashes_its_items_is_made_of_lists_of_small_ones(kind):
+    item = b"K\x01K\x01\x86" if kind is OrderedDict else b"K\x01"
+    deep = b")" + b"\x85" * 20_000 + (b"N\x86" if kind is OrderedDict else b"")
+    content = b"\x80\x02cbuiltins\nx\n](%setR."
+    assert read(io.BytesIO(content.replace(b"](", b"(](") % item), lambda name: kind) == kind([(1, 1)] if kind is
+                                                                                         OrderedDict else [1])
+    with pytest.raises(FileError, match="a key or member is made of more than"):
+        read(io.BytesIO(content.replace(b"](", b"(](") % deep), lambda name: kind)
+    with pytest.raises(FileError, match="of a range"):
+        read(io.BytesIO(b"\x80\x02cbuiltins\nx\n(cbuiltins\nrange\n(K\x05tRtR."), {"builtins.x": kind,
+                                                                               "builtins.range": range}.get)
 
 
 def test_what_is_written_the_standard_library_reads():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle  # noqa: TID251 - what is loaded here was made here
 import random
 import sys
 import tarfile
@@ -102,6 +103,46 @@ def test_numpy_values_where_weights_only_is_false(torch):
     found = gw.load(io.BytesIO(content), weights_only=False)
     assert found["loss"] == 0.25
     assert (found["ids"].tolist(), found["ids"].dtype) == ([[0, 1], [2, 3]], np.int16)
+
+
+@pytest.mark.parametrize("array", [
+    np.array(["a", "bcd"]), np.array([b"ab"]), np.array(["2020-01-01"], "M8[D]"), np.array([1], "m8[s]"),
+    np.array([True]), np.arange(3, dtype=">i4"), np.array(2j), np.float16(2),
+], ids=str)  # fmt: skip
+def test_arrays_of_numpys_of_every_plain_kind(torch, array):
+    found = gw.load(io.BytesIO(file_of(torch.save, {"a": array})), weights_only=False)["a"]
+    assert (found.tolist(), found.dtype.newbyteorder("=")) == (array.tolist(), array.dtype.newbyteorder("="))
+
+
+@pytest.mark.parametrize(("code", "state"), [
+    ("V8", (3, "|", None, ("a",), {"a": (np.dtype("O"), 0)}, 8, 1, 0)), ("O", (3, "|", None, None, None, -1, -1, 0)),
+    ("S8", (3, "|", None, None, None, 2**40, 1, 0)), ("f8", (3, "<", None, None, None, -1, -1, 63)),
+    ("f8", (3, "<", (np.dtype("f8"), (2,)), None, None, 16, -1, 0)),
+])  # fmt: skip
+def test_no_dtype_of_numpys_says_that_bytes_are_objects(code, state):
+    class Posing:
+        def __reduce__(self):
+            return np.dtype, (code, False, True), state
+
+    content = rezipped(written(gw.arange(3.0)), lambda n, b: pickle.dumps(Posing(), 2) if n.endswith(".pkl") else b)
+    with pytest.raises(gw.FileError, match=r"sets more of NumPy's dtype .* than its byte order"):
+        gw.load(io.BytesIO(content), weights_only=False)
+
+
+def test_records_that_lie_across_each_other_are_refused():
+    content = written({"a": gw.arange(100.0), "b": gw.arange(100.0)})
+    table = content.rindex(b"PK\x01\x02", 0, content.rindex(b"archive/data/1"))
+    forged = bytearray(content)
+    forged[table + 20 : table + 28] = len(content).to_bytes(4, "little") * 2
+    with pytest.raises(gw.FileError, match="more bytes than the file"):
+        gw.load(io.BytesIO(bytes(forged)))
+
+
+@pytest.mark.parametrize(("machine", "names"), [([1], []), ({}, None), ({}, [[1]])])
+def test_a_legacy_file_that_says_other_things_is_damaged(machine, names):
+    parts = (0x1950A86A20F9469CFC6C, 1001, machine, [1], names)
+    with pytest.raises(gw.FileError, match="it is damaged"):
+        gw.load(io.BytesIO(b"".join(pickle.dumps(part, 2) for part in parts)))
 
 
 @pytest.mark.parametrize("only", [True, False])

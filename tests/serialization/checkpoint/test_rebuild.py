@@ -40,6 +40,20 @@ def test_no_tensor_reaches_beyond_its_memory(offset, size, stride):
         rebuilt("torch._utils._rebuild_tensor_v2", offset, size, stride, False, {})
 
 
+def test_a_tensor_lies_in_a_storage_alone():
+    posing = gw.zeros(2)
+    posing.memory, posing.counter = None, [0]  # without a buffer, the memory would be what was there before
+    with pytest.raises(ValueError, match="lies in a Tensor, which is no storage"):
+        Rebuild().find("torch._utils._rebuild_tensor_v2")(posing, 0, (1000,), (1,), False, {})
+
+
+def test_a_few_bytes_negated_do_not_fill_the_memory():
+    marks = [False, {}, {"neg": True}]
+    assert rebuilt("torch._utils._rebuild_tensor_v2", 1, (3,), (0,), *marks).tolist() == [-1, -1, -1]
+    with pytest.raises(FileError, match="has more entries than its storage"):
+        rebuilt("torch._utils._rebuild_tensor_v2", 1, (10**12,), (0,), *marks)
+
+
 def test_within_it_every_layout_is_had():
     found = rebuilt("torch._utils._rebuild_tensor_v2", 1, (2, 2), (2, 1), True, {})
     assert found.tolist() == [[1, 2], [3, 4]]
@@ -70,5 +84,6 @@ def test_dtypes_that_gradwright_has_not_are_named(name):
 
 
 def test_sizes_alone_make_no_bytes():
-    with pytest.raises(ValueError, match="a bytearray of a size"):
-        Rebuild().find("builtins.bytearray")(10**12)
+    for size in (10**12, gw.tensor(10**12), np.int64(10**12)):
+        with pytest.raises(ValueError, match="a bytearray of a size"):
+            Rebuild().find("builtins.bytearray")(size)

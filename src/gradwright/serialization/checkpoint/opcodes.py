@@ -10,8 +10,11 @@ from __future__ import annotations
 import pickletools
 import struct
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING  # of the standard library: what was renamed since Python 2
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from gradwright.base.errors import FileError
 
@@ -27,7 +30,8 @@ _CONSTANTS: dict[str, Callable[[], Any]] = {
     "EMPTY_TUPLE": tuple, "EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": set,
 }  # fmt: skip
 _GATHERED: dict[str, Callable[[list[Any]], Any]] = {
-    "TUPLE": tuple, "LIST": list, "FROZENSET": frozenset, "DICT": lambda items: dict(_pairs(items)),
+    "TUPLE": tuple, "LIST": list, "FROZENSET": lambda items: frozenset(keys(items)),
+    "DICT": lambda items: dict(_pairs(items)),
 }  # fmt: skip
 """Opcodes that make something of all that was pushed since the mark."""
 _SHORT_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
@@ -36,8 +40,28 @@ _KEPT = ("BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE")
 _NOTHING = ("PROTO", "FRAME")
 
 
+_LARGEST_KEY = 10_000
+
+
 def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
-    return zip(items[::2], items[1::2], strict=True)
+    return zip(keys(items[::2]), items[1::2], strict=True)
+
+
+def keys(items: Iterable[Any]) -> Any:
+    """What is to be hashed, as it is given; ValueError if one is made of more tuples than Python can hash.
+
+    A tuple that is a thousand times in itself would end the process, and one of two that are each of two, forever.
+    """
+    for item in items:
+        parts, count = [item], 0
+        while parts:
+            part = parts.pop()
+            if isinstance(part, tuple):
+                parts += part
+                count += 1 + len(part)
+                if count > _LARGEST_KEY:
+                    raise ValueError(f"a key or member is made of more than {_LARGEST_KEY:,} parts")
+    return items
 
 
 def read(stream: Any, find: Callable[[str], Any], persistent: Callable[[Any], Any] | None = None) -> Any:
@@ -79,6 +103,13 @@ def _dotted(argument: str) -> str:
     module, _, name = argument.partition(" ")
     module, name = NAME_MAPPING.get((module, name), (module, name))
     return f"{IMPORT_MAPPING.get(module, module)}.{name}"
+
+
+def _says_order_alone(dtype: np.dtype[Any], state: Any) -> bool:
+    """Whether a state leaves a dtype what it is: of another size, or of objects as bytes, arrays would be pointers."""
+    _, _, *parts, size, alignment, flags = state[:8]
+    own = size in (-1, dtype.itemsize) and alignment in (-1, dtype.alignment)
+    return dtype.kind in "biufcSUmM" and own and flags == dtype.flags and parts == [None, None, None]
 
 
 class _Machine:
@@ -137,10 +168,11 @@ class _Machine:
 
     def _additems(self, _: Any) -> None:
         items = self._gathered()
-        self._stack[-1].update(items)
+        self._stack[-1].update(keys(items))
 
     def _setitem(self, _: Any) -> None:
         value, key = self._stack.pop(), self._stack.pop()
+        keys((key,))
         self._stack[-1][key] = value
 
     def _setitems(self, _: Any) -> None:
@@ -175,7 +207,13 @@ class _Machine:
 
     def _reduce(self, _: Any) -> None:
         arguments = self._stack.pop()
-        self._stack.append(self._called(self._stack.pop())(*arguments))
+        what = self._called(self._stack.pop())
+        if isinstance(what, type) and issubclass(what, (set, OrderedDict, Counter)):
+            for items in arguments:
+                if not isinstance(items, (list, tuple, dict)):
+                    raise ValueError(f"it makes a {what.__name__} of a {type(items).__name__}")
+                keys([k for k, _ in items] if what is OrderedDict and not isinstance(items, dict) else items)
+        self._stack.append(what(*arguments))
 
     def _newobj(self, _: Any) -> None:
         arguments = self._stack.pop()
@@ -193,6 +231,9 @@ class _Machine:
         target = self._stack[-1]
         if not any(id(cls) in self._found for cls in type(target).__mro__):
             raise ValueError(f"it sets the state of a {type(target).__name__}")
+        if isinstance(target, np.dtype) and not _says_order_alone(target, state):
+            raise FileError(f"it sets more of NumPy's dtype {target} than its byte order; read are arrays of numbers, "
+                            "texts and dates")  # fmt: skip
         if hasattr(target, "__setstate__"):
             target.__setstate__(state)
             return

@@ -72,6 +72,9 @@ class _Archive:
         self._root = roots[0]
         self._take = mapping(file) if mapped else reading(file)
         self._size = file.seek(0, os.SEEK_END)
+        if sum(entry.file_size for entry in self._entries.values()) > self._size:
+            raise FileError("its records have more bytes than the file: it is damaged, or they are compressed or lie "
+                            "across each other")  # fmt: skip
         self._mapped = mapped
         self._storages: dict[Any, Storage] = {}
         order = bytes(self._record("byteorder")) if f"{self._root}byteorder" in self._entries else b"little"
@@ -167,7 +170,10 @@ def _load_legacy(file: Any, find: Callable[[str], Any]) -> Any:
         return storages[key] if view is None else _part(storages[key], *view[1:])
 
     read(file, lambda name: found if isinstance(found := find(name), Kind) else _Blank, storage)
-    for key in _plain(file):
+    names = _plain(file)
+    if not isinstance(machine, dict) or not isinstance(names, list):
+        raise FileError("it does not say which machine wrote it, or which storages it has: it is damaged")
+    for key in names:
         _fill(file, key, storages, swapped=not machine.get("little_endian", True))
     file.seek(begin)
     return read(file, find, storage)
@@ -208,7 +214,7 @@ def _part(storage: Storage, offset: int, entries: int) -> Storage:
 
 def _fill(file: Any, key: str, storages: dict[str, Storage], swapped: bool) -> None:
     """Read the storage that comes next in the file: how many entries, and these."""
-    if key not in storages:
+    if not isinstance(key, (str, int)) or key not in storages:
         raise FileError(f"it has a storage {key!r:.50} that no tensor lies in: it is damaged")
     storage = storages[key]
     item = 1 if storage.dtype is None else dtypes.of(storage.dtype).itemsize

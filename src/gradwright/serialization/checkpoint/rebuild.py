@@ -26,6 +26,7 @@ STORAGES = {
     "ComplexDoubleStorage": "complex128",
 }  # fmt: skip
 """The dtypes of PyTorch's storages. Those of other dtypes are untyped, and each tensor says its own."""
+_SMALL = 1 << 16
 _BLOCKED = ("sys", "os", "posix", "nt")
 
 
@@ -115,6 +116,8 @@ class Rebuild:
 
     def _in(self, storage: Storage, name: str | None, offset: int, size: Iterable[int], stride: Iterable[int],
             requires_grad: bool, marks: Any) -> TensorBase:  # fmt: skip
+        if not isinstance(storage, Storage):
+            raise ValueError(f"a tensor lies in a {type(storage).__name__}, which is no storage")
         if name is None:
             raise ValueError("a tensor in an untyped storage says no dtype")
         dtype = dtypes.of(name).dtype
@@ -122,6 +125,8 @@ class Rebuild:
         array = np.ndarray(tuple(size), dtype, storage.memory, offset * step, tuple(s * step for s in stride))
         counter: Any = storage.counter
         if marks:
+            if array.nbytes > max(len(storage.memory), _SMALL):
+                raise FileError("a tensor that is conjugated or negated has more entries than its storage")
             array, counter = array.conj() if marks.get("conj") else array.copy(), None
             array = -array if marks.get("neg") else array
         tensor = wrap(self._to.hold(array), counter=counter if self._to == CPU else None)
@@ -190,6 +195,6 @@ def _encoded(text: str, encoding: str) -> bytes:
 
 
 def _bytearray(*parts: Any) -> bytearray:
-    if parts and isinstance(parts[0], int):
-        raise ValueError("a bytearray of a size, and no content")
+    if parts and not isinstance(parts[0], (str, bytes)):
+        raise ValueError("a bytearray of a size, or of no content")
     return bytearray(*parts)
