@@ -40,6 +40,8 @@ FLOATS = [name for name, (u, _, _) in FORMS.items() if any(t.startswith("d" * u.
     (lambda xp, x: xp.tan(x), None),  # NumPy's own is not what xp has
     (lambda xp, x: xp.sum(x), None),
     (lambda xp, x, y: xp.exp(x), None),
+    (lambda xp, x, y: xp.exp(x, y), None),  # y is where it writes
+    (lambda xp, x: xp.hypot(x), None),
     (lambda xp, x, y: xp.hypot(x, y), np.hypot),
     (lambda xp, x, y: xp.hypot(y, x), None),
     (lambda xp, x, *, y: x * y, None),
@@ -177,6 +179,8 @@ def test_without_the_loops_where_they_were_the_twin_computes():
     assert form.found == 0
     assert form(NUMPY, np.array([4]), np.array([6])) == [2]
     assert (form.taken, form.left) == (0, 1)
+    with pytest.raises(ValueError, match="2 operands at most, but got <ufunc 'clip'>"):
+        native.core.loop(np.clip, np._core.umath.clip, True)
 
 
 def test_operations_take_the_loops():

@@ -88,6 +88,23 @@ def test_a_core_of_other_sources_is_not_taken(monkeypatch):
     assert native._found() == (None, "built from other C files than lie here: install gradwright again")
 
 
+@pytest.mark.parametrize("table", ["_ARRAY_API", "_UFUNC_API"])
+@pytest.mark.parametrize("broken", ["= None", "del"])
+def test_a_numpy_that_it_does_not_fit_is_told_in_the_state_alone(table, broken):
+    if native.core is None:
+        pytest.skip(native.state())
+    table = f"core.{table}"
+    program = f"""import numpy, numpy.random, numpy.linalg, numpy.fft
+from numpy._core import _multiarray_umath as core
+{f"del {table}" if broken == "del" else f"{table} = None"}
+{PROGRAM}"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    gradient, said = done.stdout.splitlines()
+    assert (gradient, done.stderr) == ("[2.0, 2.0]", "")
+    assert said.startswith("Python (it does not load: ")
+    assert table[5:] in said
+
+
 def test_a_twin_without_its_form_is_itself(monkeypatch):
     monkeypatch.setattr(native, "core", None)
     assert native.twin("anything", len) is len

@@ -232,6 +232,23 @@ def test_derivatives_declared_later_are_taken():
     assert outcome(quick, x, y) == outcome(twin, x, y)
 
 
+def test_what_the_engine_consists_of_is_taken_as_a_whole():
+    """Of what is refused nothing is kept."""
+    program = """
+import gradwright as gw
+from gradwright.engine import apply
+one = (apply.TensorBase, apply.OpNode, apply.View)
+rest = (apply.now, apply.PLAIN, apply.ticket, apply._recorded_as, apply._FLOATS)
+for given in ((*one, apply.slots, object().__str__, *rest[1:]), (*one, object(), *rest)):
+    try: apply.core.engine(*given)
+    except (AttributeError, TypeError) as error: print(type(error).__name__)
+x = gw.ones(2, requires_grad=True)
+print((x * 2.0).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "TypeError\nAttributeError\n[2.0, 2.0]\n", done.stderr
+
+
 def test_nothing_is_computed_twice():
     """What a node saves of memory that others hold is for the twin, which is known before the loop runs."""
     quick, _ = both(table["multiply"])

@@ -43,7 +43,8 @@ def ufunc_of(formula: Any) -> np.ufunc | None:
     if code.co_code != _CALLS.get(inputs):
         return None
     found = getattr(numpy_backend.namespace, code.co_names[0], None)
-    return found if isinstance(found, np.ufunc) and found is getattr(np, code.co_names[0], None) else None
+    same = isinstance(found, np.ufunc) and found.nin == inputs and found is getattr(np, code.co_names[0], None)
+    return found if same else None
 
 
 def looped(formula: Any, muted: Callable[..., Any] | None = None) -> Callable[..., Any]:

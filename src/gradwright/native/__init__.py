@@ -48,7 +48,7 @@ def _found() -> tuple[Any, str]:
             if found.built_from == fingerprint():
                 return found, ""
             why = "built from other C files than lie here: install gradwright again"
-        except (ImportError, RuntimeError) as error:  # of NumPy's table of functions, the second
+        except (ImportError, RuntimeError, AttributeError) as error:  # of NumPy's tables of functions, the others
             why = f"it does not load: {str(error).splitlines()[0]}"
     if asked == "1":
         raise ImportError(f"GRADWRIGHT_CORE=1, but the native core is missing: {why}")

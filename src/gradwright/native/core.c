@@ -6,8 +6,8 @@
 static int
 fill(PyObject *module)
 {
-    import_array1(-1);
-    import_umath1(-1);
+    if (_import_array() < 0 || _import_umath() < 0) /* not by NumPy's macros, which print the exception */
+        return -1;
     PyObject *built_from = PyLong_FromUnsignedLong(GRADWRIGHT_BUILT_FROM);
     if (!built_from || PyModule_AddObjectRef(module, "built_from", built_from) < 0) {
         Py_XDECREF(built_from);

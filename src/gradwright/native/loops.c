@@ -198,6 +198,8 @@ loop_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     if (!PyArg_ParseTuple(args, "OO!p:loop", &twin, &PyUFunc_Type, &given, &muted))
         return NULL;
     PyUFuncObject *ufunc = (PyUFuncObject *)given;
+    if (ufunc->nin > MOST)
+        return PyErr_Format(PyExc_ValueError, "loop() takes ufuncs of %d operands at most, but got %R", MOST, given);
     Loop *self = (Loop *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
@@ -206,7 +208,7 @@ loop_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     self->ufunc = Py_NewRef(given);
     self->nin = ufunc->nin;
     self->muted = muted;
-    if (ufunc->nin <= MOST && ufunc->nout == 1 && !ufunc->core_enabled) {
+    if (ufunc->nout == 1 && !ufunc->core_enabled) {
         self->single = inner_of(ufunc, NPY_FLOAT);
         self->twice = inner_of(ufunc, NPY_DOUBLE);
     }

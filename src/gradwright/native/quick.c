@@ -56,30 +56,42 @@ offset_of(PyObject *class, const char *name)
 static PyObject *
 engine(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *tensor, *node, *view, *now, *next;
+    PyObject *tensor, *node, *view, *its_slots, *now, *its_plain, *next, *recorder, *tables;
     if (!PyArg_ParseTuple(args, "O!O!O!OOOOOO:engine", &PyType_Type, &tensor, &PyType_Type, &node, &PyType_Type, &view,
-                          &slots, &now, &plain, &next, &recorded_as, &floats))
+                          &its_slots, &now, &its_plain, &next, &recorder, &tables))
         return NULL;
-    struct { Py_ssize_t *offset; PyObject *class; const char *name; } fields[] = {
-        {&t_array, tensor, "array"}, {&t_node, tensor, "_node"}, {&t_counter, tensor, "_counter"},
-        {&t_view, tensor, "_view"}, {&n_seq, node, "_seq"}, {&n_hooks, node, "_hooks"}, {&n_next, node, "_next"},
-        {&v_base, view, "_base"}, {&v_version, view, "version"}, {&s_tensor, (PyObject *)Py_TYPE(slots), "tensor"},
+    struct { Py_ssize_t *offset; PyObject *class; const char *name; Py_ssize_t found; } fields[] = {
+        {&t_array, tensor, "array", 0}, {&t_node, tensor, "_node", 0}, {&t_counter, tensor, "_counter", 0},
+        {&t_view, tensor, "_view", 0}, {&n_seq, node, "_seq", 0}, {&n_hooks, node, "_hooks", 0},
+        {&n_next, node, "_next", 0}, {&v_base, view, "_base", 0}, {&v_version, view, "version", 0},
+        {&s_tensor, (PyObject *)Py_TYPE(its_slots), "tensor", 0},
     };
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if ((*fields[i].offset = offset_of(fields[i].class, fields[i].name)) < 0)
+    size_t count = sizeof fields / sizeof *fields;
+    for (size_t i = 0; i < count; i++)
+        if ((fields[i].found = offset_of(fields[i].class, fields[i].name)) < 0)
             return NULL;
-    mode_now = PyObject_GetAttrString(now, "__self__"); /* the context variable, and the counter */
-    ticket = PyObject_GetAttrString(next, "__self__");
-    if (!mode_now || !ticket)
-        return NULL;
-    if (!PyContextVar_CheckExact(mode_now) || !Py_TYPE(ticket)->tp_iternext) {
+    PyObject *variable = PyObject_GetAttrString(now, "__self__");
+    PyObject *counter = variable ? PyObject_GetAttrString(next, "__self__") : NULL;
+    PyObject *member = counter ? PyObject_GetAttrString(tensor, "array") : NULL;
+    if (member && (!PyContextVar_CheckExact(variable) || !Py_TYPE(counter)->tp_iternext)) {
         PyErr_SetString(PyExc_TypeError, "engine(): no context variable, or no counter");
+        Py_CLEAR(member);
+    }
+    if (!member) {
+        Py_XDECREF(variable), Py_XDECREF(counter);
         return NULL;
     }
-    array_member = PyObject_GetAttrString(tensor, "array");
-    tensor_base = (PyTypeObject *)Py_NewRef(tensor);
-    view_class = (PyTypeObject *)Py_NewRef(view);
-    Py_INCREF(slots), Py_INCREF(plain), Py_INCREF(recorded_as), Py_INCREF(floats);
+    for (size_t i = 0; i < count; i++)
+        *fields[i].offset = fields[i].found;
+    Py_XSETREF(mode_now, variable); /* gradwright may have been imported before */
+    Py_XSETREF(ticket, counter);
+    Py_XSETREF(array_member, member);
+    Py_XSETREF(tensor_base, (PyTypeObject *)Py_NewRef(tensor));
+    Py_XSETREF(view_class, (PyTypeObject *)Py_NewRef(view));
+    Py_XSETREF(slots, Py_NewRef(its_slots));
+    Py_XSETREF(plain, Py_NewRef(its_plain));
+    Py_XSETREF(recorded_as, Py_NewRef(recorder));
+    Py_XSETREF(floats, Py_NewRef(tables));
     Py_RETURN_NONE;
 }
 
