@@ -12,6 +12,7 @@ from gradwright.pytorch.settings import get_num_threads
 
 __all__ = ["Measurement", "Timer"]
 
+_Told = Callable[[int, float], object] | None
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
@@ -84,7 +85,7 @@ class Timer:
     def __init__(self, stmt: str = "pass", setup: str = "pass", global_setup: str = "",
                  timer: Callable[[], float] = timeit.default_timer, globals: dict[str, Any] | None = None,
                  label: str | None = None, sub_label: str | None = None, description: str | None = None,
-                 env: str | None = None, num_threads: int = 1, language: Any = None) -> None:  # fmt: skip
+                 env: str | None = None, num_threads: int = 1, language: object = None) -> None:  # fmt: skip
         self._stmt, self._said = stmt, (label, sub_label, description)
         self._timer = timeit.Timer(stmt, setup, timer, globals)
 
@@ -93,7 +94,7 @@ class Timer:
         self._timer.timeit(max(number // 100, 2))
         return self._measured(number, [self._timer.timeit(number)])
 
-    def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
+    def blocked_autorange(self, callback: _Told = None, min_run_time: float = 0.2) -> Measurement:
         """Runs that last ``min_run_time`` seconds together, each long enough for the clock to matter little."""
         number = self._block(min_run_time)
         times: list[float] = []
@@ -104,7 +105,7 @@ class Timer:
         return self._measured(number, times)
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
-                           callback: Any = None) -> Measurement:  # fmt: skip
+                           callback: _Told = None) -> Measurement:  # fmt: skip
         """Runs until their middle half lies within ``threshold`` of the median, or ``max_run_time`` is over."""
         number = self._block(min_run_time)
         times: list[float] = []

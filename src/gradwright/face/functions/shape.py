@@ -73,13 +73,13 @@ def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:at], n // -rest, *shape[at + 1 :])
 
 
-def _early(in_full: Any) -> Any:
+def _early(in_full: F) -> F:
     @functools.wraps(in_full)
     def call(input: Any, *given: Any, **named: Any) -> Any:
         shape = None if named else sizes_of(input, given)
         return in_full(input, *given, **named) if shape is None else _reshaped(input, {"shape": shape})
 
-    return call
+    return call  # type: ignore[return-value]
 
 
 @_early

@@ -164,6 +164,11 @@ class Balls:
     def __len__(self) -> int:
         return len(self.value)
 
+    @property
+    def flags(self) -> Any:
+        """How the entries lie in memory, by which some formulas have another form."""
+        return self.value.flags
+
     def _refused(self, *args: Any, **kwargs: Any) -> Any:
         raise NotProvedError("not proved: the formula reads numbers (a branch on a value, .item(), .numpy(), or NumPy "
                              "inside), and a ball is not one number: write it with where() and functions of tensors, "
