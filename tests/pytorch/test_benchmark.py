@@ -46,3 +46,17 @@ def test_quartiles(theirs):
     mine = ours.Measurement(10, times, "x")
     other = theirs.Measurement(10, times, theirs.utils.common.TaskSpec("x", "pass"))
     assert (mine.mean, mine.median, mine.iqr) == pytest.approx((other.mean, other.median, other.iqr))
+
+
+def test_what_never_settles_comes_to_an_end():
+    """Times that differ by half, whatever is run: at most about a thousand runs are made."""
+    times = itertools.cycle([1e-3, 2e-3])
+    now = [0.0, False]
+
+    def clock():
+        now[1] = not now[1]
+        now[0] += 0.0 if now[1] else next(times)
+        return now[0]
+
+    found = ours.Timer(timer=clock).adaptive_autorange(max_run_time=1.0)
+    assert 300 < len(found.raw_times) < 1100

@@ -107,21 +107,23 @@ class Timer:
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: _Told = None) -> Measurement:  # fmt: skip
         """Runs until their middle half lies within ``threshold`` of the median, or ``max_run_time`` is over."""
-        number = self._block(min_run_time)
+        number = self._block(max_run_time)
         times: list[float] = []
         while sum(times) < max_run_time:
             times.append(self._timer.timeit(number))
             if callback is not None:
                 callback(number, times[-1])
+            if len(times) % 10 or sum(times) < min_run_time:
+                continue
             found = self._measured(number, times)
-            if len(times) > 3 and sum(times) >= min_run_time and found.iqr < threshold * found.median:
+            if found.iqr < threshold * found.median:
                 break
-        return found
+        return self._measured(number, times)
 
-    def _block(self, min_run_time: float) -> int:
-        """How many make a run that takes a thousandth of all the time."""
+    def _block(self, seconds: float) -> int:
+        """How many make a run that takes a thousandth of this time."""
         number = 1
-        while self._timer.timeit(number) < min_run_time / 1000:
+        while self._timer.timeit(number) < seconds / 1000:
             number *= 2
         return number
 
