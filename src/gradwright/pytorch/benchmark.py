@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import mean, median, quantiles
 from typing import Any
@@ -49,10 +49,14 @@ class Measurement:
     @property
     def iqr(self) -> float:
         """How far the middle half of the times reaches: between their first and third quartiles."""
-        if len(self.times) < 2:
-            return 0.0
-        first, _, third = quantiles(self.times, n=4, method="inclusive")
+        first, third = self._quartiles
         return third - first
+
+    @property
+    def _quartiles(self) -> tuple[float, float]:
+        times = self.times
+        first, _, third = quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
+        return first, third
 
     @property
     def title(self) -> str:
@@ -65,8 +69,8 @@ class Measurement:
         told = [object.__repr__(self), *(part for part in (self.title, self.sub_label, self.description) if part),
                 f"  {'Median: ' if several else ''}{self.median / size:.2f} {unit}"]  # fmt: skip
         if runs > 3:
-            first, _, third = quantiles(self.times, n=4, method="inclusive")
-            told.append(f"  IQR:    {self.iqr / size:.2f} {unit} ({first / size:.2f} to {third / size:.2f})")
+            first, third = self._quartiles
+            told.append(f"  IQR:    {(third - first) / size:.2f} {unit} ({first / size:.2f} to {third / size:.2f})")
         told.append(f"  {runs} measurement{'s' if several else ''}, {self.number_per_run} runs "
                     f"{'per measurement,' if several else ','} {threads}")  # fmt: skip
         return "\n".join(told)
@@ -96,36 +100,29 @@ class Timer:
 
     def blocked_autorange(self, callback: _Told = None, min_run_time: float = 0.2) -> Measurement:
         """Runs that last ``min_run_time`` seconds together, each long enough for the clock to matter little."""
-        number = self._block(min_run_time)
-        times: list[float] = []
-        while sum(times) < min_run_time:
-            times.append(self._timer.timeit(number))
-            if callback is not None:
-                callback(number, times[-1])
-        return self._measured(number, times)
+        *_, found = self._runs(min_run_time, callback)
+        return found
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: _Told = None) -> Measurement:  # fmt: skip
         """Runs until their middle half lies within ``threshold`` of the median, or ``max_run_time`` is over."""
-        number = self._block(max_run_time)
-        times: list[float] = []
-        while sum(times) < max_run_time:
-            times.append(self._timer.timeit(number))
-            if callback is not None:
-                callback(number, times[-1])
-            if len(times) % 10 or sum(times) < min_run_time:
-                continue
-            found = self._measured(number, times)
-            if found.iqr < threshold * found.median:
+        for found in self._runs(max_run_time, callback):
+            runs = found.raw_times
+            if len(runs) % 10 == 0 and sum(runs) >= min_run_time and found.iqr < threshold * found.median:
                 break
-        return self._measured(number, times)
+        return found
 
-    def _block(self, seconds: float) -> int:
-        """How many make a run that takes a thousandth of this time."""
+    def _runs(self, seconds: float, callback: _Told) -> Iterator[Measurement]:
+        """What is measured after each of the runs that last so long together: a thousand, or fewer of long ones."""
         number = 1
         while self._timer.timeit(number) < seconds / 1000:
             number *= 2
-        return number
+        times: list[float] = []
+        while sum(times) < seconds:
+            times.append(self._timer.timeit(number))
+            if callback is not None:
+                callback(number, times[-1])
+            yield self._measured(number, times)
 
     def _measured(self, number: int, times: list[float]) -> Measurement:
         return Measurement(number, times, self._stmt, *self._said)

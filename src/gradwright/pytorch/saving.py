@@ -25,15 +25,11 @@ def save(obj: object, f: str | bytes | os.PathLike[Any] | IO[bytes], pickle_modu
 
     Raises TypeError for anything else (a module, a function, an object of a class of yours), naming its place.
     """
-    if isinstance(f, (str, bytes, os.PathLike)):
-        path = os.fsdecode(f)
-        if path.endswith(".safetensors"):
-            public.save(obj, f)
-            return
-        content = Content(obj)
-        with public.replacing(f) as file:
-            content.to_file(file, os.path.splitext(os.path.basename(path))[0] or "archive")
-    elif hasattr(f, "write"):
-        Content(obj).to_file(f, "archive")
-    else:
-        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    path = os.fsdecode(f) if isinstance(f, (str, bytes, os.PathLike)) else ""
+    root, suffix = os.path.splitext(os.path.basename(path))
+    if suffix == ".safetensors":
+        public.save(obj, f)
+        return
+    content = Content(obj)
+    with public.written_to(f) as file:
+        content.to_file(file, root or "archive")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from gradwright.backends.devices import device, place
@@ -52,6 +52,15 @@ def replacing(path: Any) -> Iterator[IO[bytes]]:
             os.unlink(temporary)
 
 
+def written_to(f: Any) -> AbstractContextManager[IO[bytes]]:
+    """The file that `save` writes to where it was given ``f``: the new one of a path, or ``f``, which is open."""
+    if isinstance(f, (str, bytes, os.PathLike)):
+        return replacing(f)
+    if hasattr(f, "write"):
+        return nullcontext(f)
+    raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+
+
 _VERSION = 1
 
 
@@ -90,13 +99,8 @@ def save(obj: object, f: str | bytes | os.PathLike[Any] | IO[bytes]) -> None:
     node = writer.node(obj)
     arrays, records = writer.store.lay_out()
     structure = json.dumps({"version": _VERSION, "data": node, "tensors": records}, separators=(",", ":"))
-    if isinstance(f, (str, bytes, os.PathLike)):
-        with replacing(f) as file:
-            write(file, arrays, structure)
-    elif hasattr(f, "write"):
-        write(f, arrays, structure)
-    else:
-        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    with written_to(f) as file:
+        write(file, arrays, structure)
 
 
 def load(f: str | bytes | os.PathLike[Any] | IO[bytes], map_location: DeviceLike | Callable[..., Any] | Mapping[str,

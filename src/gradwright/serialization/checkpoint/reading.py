@@ -17,11 +17,11 @@ from gradwright.base import dtypes
 from gradwright.base.errors import FileError
 from gradwright.serialization.checkpoint.opcodes import globals_in, read
 from gradwright.serialization.checkpoint.rebuild import STORAGES, Kind, Rebuild, Storage
+from gradwright.serialization.checkpoint.writing import LOCAL_HEADER
 from gradwright.serialization.container import mapping, reading
 
 _ZIP = b"PK\x03\x04"
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
-_LOCAL_HEADER = 30  # bytes before the name of an entry of a zip
 
 
 def is_checkpoint(first: bytes) -> bool:
@@ -93,13 +93,13 @@ class _Archive:
             raise FileError(f"its record {self._root + name!r} is missing: it is cut short or damaged")
         if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
             raise FileError(f"its record {entry.filename!r} is compressed, which torch.save's never are")
-        if entry.header_offset < 0 or entry.header_offset + _LOCAL_HEADER + entry.file_size > self._size:
+        if entry.header_offset < 0 or entry.header_offset + LOCAL_HEADER + entry.file_size > self._size:
             raise FileError(f"its record {entry.filename!r} is cut short")
-        local = self._take(entry.header_offset, _LOCAL_HEADER)
+        local = self._take(entry.header_offset, LOCAL_HEADER)
         lengths = int(local[26]) + 256 * int(local[27]) + int(local[28]) + 256 * int(local[29])
         if bytes(local[:4]) != _ZIP:
             raise FileError(f"its record {entry.filename!r} is not where its table says: it is damaged")
-        octets = self._take(entry.header_offset + _LOCAL_HEADER + lengths, entry.file_size)
+        octets = self._take(entry.header_offset + LOCAL_HEADER + lengths, entry.file_size)
         if entry.CRC and not self._mapped and zlib.crc32(octets) != entry.CRC:  # without checksums, it is 0
             raise FileError(f"its record {entry.filename!r} is damaged: it does not match its checksum")
         return octets
@@ -207,7 +207,7 @@ def _room(key: str, wanted: int, size: int) -> Any:
 
 
 def _part(storage: Storage, offset: int, entries: int) -> Storage:
-    item = 1 if storage.dtype is None else dtypes.of(storage.dtype).itemsize
+    item = storage.itemsize
     memory = storage.memory[offset * item : (offset + entries) * item]
     return storage._replace(memory=memory)
 
@@ -217,9 +217,8 @@ def _fill(file: Any, key: str, storages: dict[str, Storage], swapped: bool) -> N
     if not isinstance(key, (str, int)) or key not in storages:
         raise FileError(f"it has a storage {key!r:.50} that no tensor lies in: it is damaged")
     storage = storages[key]
-    item = 1 if storage.dtype is None else dtypes.of(storage.dtype).itemsize
     count = int.from_bytes(file.read(8), "big" if swapped else "little")
-    if count * item != len(storage.memory) or file.readinto(storage.memory) != len(storage.memory):
+    if count * storage.itemsize != len(storage.memory) or file.readinto(storage.memory) != len(storage.memory):
         raise FileError(f"its storage {key!r} has {count:,} entries in the file, which do not fill "
                         f"{len(storage.memory):,} bytes: it is cut short or damaged")  # fmt: skip
     if swapped and storage.dtype is not None:

@@ -43,6 +43,11 @@ class Storage(NamedTuple):
     dtype: str | None
     counter: list[Any]
 
+    @property
+    def itemsize(self) -> int:
+        """How many bytes what it counts in takes: an entry, or a byte where it has no dtype."""
+        return 1 if self.dtype is None else dtypes.of(self.dtype).itemsize
+
 
 class Kind(NamedTuple):
     """A class of PyTorch's that a file names as data, and does not call."""

@@ -17,7 +17,7 @@ from gradwright.serialization.checkpoint.opcodes import Writer
 from gradwright.serialization.checkpoint.rebuild import STORAGES
 
 _STORAGE_OF = {dtype: name for name, dtype in STORAGES.items()}
-_LOCAL_HEADER = 30  # bytes before the name of an entry of a zip
+LOCAL_HEADER = 30  # bytes before the name of an entry of a zip
 _ALIGNMENT = 64  # of the storages within the file, so that they can be mapped into memory
 _BUILT = {"OrderedDict": "collections.OrderedDict", "Counter": "collections.Counter", "Size": "torch.Size",
           "set": "builtins.set", "frozenset": "builtins.frozenset"}  # fmt: skip
@@ -47,7 +47,7 @@ class Content:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, content in records.items():
                 entry = zipfile.ZipInfo(f"{root}/{name}")  # dated 1980: the same data make the same file
-                begin = archive.start_dir + _LOCAL_HEADER + len(entry.filename.encode()) + 4
+                begin = archive.start_dir + LOCAL_HEADER + len(entry.filename.encode()) + 4
                 padding = -begin % _ALIGNMENT
                 entry.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
                 archive.writestr(entry, content)
