@@ -44,6 +44,7 @@ CASES = {
     "trained": trained,
     "shared": shared,
     "dtypes": lambda T: {d: T.tensor([0, 1, 1], dtype=getattr(T, d)) for d in DTYPES},
+    "names of dtypes": lambda T: [getattr(T, d) for d in DTYPES],
     "shapes": lambda T: [T.zeros(0, 3), T.tensor(2.5), T.ones(1, 1, 1), T.arange(24.0).view(2, 3, 4).permute(2, 0, 1)],
     "parameters": lambda T: [T.nn.Parameter(T.ones(2)), T.nn.Parameter(T.ones(2), requires_grad=False),
                              T.ones(2, requires_grad=True), T.nn.Buffer(T.ones(2), persistent=False)],

@@ -102,7 +102,7 @@ class Rebuild:
             return self._known[name]
         if module in ("torch", "torch.cuda", "torch.storage") and last.endswith("Storage"):
             return Kind(last)
-        if module == "torch" and last in dtypes.NAMES:
+        if module == "torch" and (last in dtypes.NAMES or last == "bfloat16"):
             return dtypes.of(last)
         if (trusted := added().get(name)) is not None:
             return trusted
