@@ -58,6 +58,13 @@ def test_no_module_of_the_system_is_reached_whatever_is_trusted(torch):
         gw.load(io.BytesIO(file.getvalue()))
 
 
+@pytest.mark.parametrize("given", ["fractions.Fraction", [3], [(Fraction, 3)], [(Fraction, "a", "b")]])
+def test_what_is_no_class_is_refused_when_it_is_added(given):
+    with pytest.raises(TypeError, match="expected a list of classes and functions, or of pairs"):
+        ours.add_safe_globals(given)
+    assert ours.get_safe_globals() == []
+
+
 class Runs:
     def __init__(self, command):
         self.command = command

@@ -18,13 +18,21 @@ def add_safe_globals(safe_globals: Iterable[_Named]) -> None:
     Args:
         safe_globals: classes and functions, or pairs of one and the name that files have for it.
 
+    Raises TypeError for anything else.
+
     >>> import fractions
     >>> add_safe_globals([fractions.Fraction])
     >>> get_safe_globals()
     [<class 'fractions.Fraction'>]
     >>> clear_safe_globals()
     """
-    _added.update(dict.fromkeys(safe_globals))
+    names = [*safe_globals]
+    for item in names:
+        what, name = item if isinstance(item, tuple) and len(item) == 2 else (item, "")
+        if not callable(what) or not isinstance(name, str):
+            raise TypeError("add_safe_globals(): expected a list of classes and functions, or of pairs of one and the "
+                            f"name that files have for it, but got {item!r:.80} in it")  # fmt: skip
+    _added.update(dict.fromkeys(names))
 
 
 def get_safe_globals() -> list[_Named]:
