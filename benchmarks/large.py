@@ -16,6 +16,7 @@ import numpy as np
 import gradwright
 from benchmarks.compiled import compiled
 from benchmarks.depth import against
+from benchmarks.networks import fill
 from benchmarks.runner import Case, Figure, Pace, fresh
 
 Inputs = tuple[Any, ...]
@@ -141,10 +142,7 @@ def made(lib: Any, name: str) -> Net:
     """One of them, from the same numbers in both libraries."""
     rng = np.random.default_rng(0)
     found = NETS[name](lib, rng)
-    with lib.no_grad():
-        for p in found.net.parameters():
-            fan = p.shape[-1] if len(p.shape) < 3 else int(np.prod(p.shape[1:]))
-            p.copy_(lib.from_numpy((rng.standard_normal(tuple(p.shape)) * fan**-0.5).astype(np.float32)))
+    fill(lib, found.net, rng)
     return found
 
 
@@ -222,7 +220,7 @@ os.environ["GRADWRIGHT_EXTENSIONS_DIR"] = os.environ["TORCHINDUCTOR_CACHE_DIR"] 
 import {library}
 from benchmarks import large
 start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-step = large.{made}
+step = {made}
 for _ in range({calls}):
     step()
 took, kept = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
@@ -236,9 +234,9 @@ def _cold(name: str) -> Case:
 
     def sampler(lib: Any, pace: Pace) -> Callable[[], tuple[float, ...]]:
         if lib is gradwright:
-            text = _FRESH.format(library="gradwright", made=ours, calls=3).replace("large.gradwright", "gradwright")
+            text = _FRESH.format(library="gradwright", made=ours, calls=3)
         else:
-            text = _FRESH.format(library="torch", made=f"functional(torch, {name!r})", calls=1)
+            text = _FRESH.format(library="torch", made=f"large.functional(torch, {name!r})", calls=1)
         return lambda: tuple(fresh(text))
 
     what = f"compiled (c), calls 1 to 3 in a fresh process / torch.compile's first: {name}"

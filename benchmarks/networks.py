@@ -47,16 +47,21 @@ def _block(lib: Any) -> tuple[Any, tuple[int, ...]]:
     return Classifier(), (16, 64, 64)
 
 
-def _training(model: Callable[[Any], tuple[Any, tuple[int, ...]]], optimizer: Any, **options: Any) -> Any:
+def fill(lib: Any, net: Any, rng: np.random.Generator) -> None:
+    """Random weights for a network, the same in both libraries, that keep the size of what they multiply."""
+    with lib.no_grad():
+        for p in net.parameters():
+            fan = p.shape[-1] if len(p.shape) < 3 else int(np.prod(p.shape[1:]))
+            p.copy_(lib.tensor((rng.standard_normal(tuple(p.shape)) * fan**-0.5).astype(np.float32)))
+
+
+def training(model: Callable[[Any], tuple[Any, tuple[int, ...]]], optimizer: Any, **options: Any) -> Any:
     """From the library: a training step of the model, from the same weights in both."""
 
     def make(lib: Any) -> Callable[[], Any]:
         rng = np.random.default_rng(0)
         net, shape = model(lib)
-        with lib.no_grad():
-            for p in net.parameters():
-                fan = p.shape[-1] if len(p.shape) < 3 else int(np.prod(p.shape[1:]))
-                p.copy_(lib.tensor((rng.standard_normal(tuple(p.shape)) * fan**-0.5).astype(np.float32)))
+        fill(lib, net, rng)
         x = lib.tensor(rng.standard_normal(shape).astype(np.float32))
         labels = lib.tensor(rng.integers(0, 10, shape[0]))
         optim = getattr(lib.optim, optimizer)(net.parameters(), **options)
@@ -77,12 +82,12 @@ def _training(model: Callable[[Any], tuple[Any, tuple[int, ...]]], optimizer: An
 SGD = {"optimizer": "SGD", "lr": 0.01, "momentum": 0.9}
 ADAM = {"optimizer": "Adam", "lr": 1e-3}
 
-mlp_sgd = timed("MLP step with nn and optim, SGD with momentum", limit=1.0)(_training(_mlp, **SGD))
-mlp_adam = timed("MLP step with nn and optim, Adam", limit=1.0)(_training(_mlp, **ADAM))
-convnet_sgd = timed("digits convnet step, batch 64, SGD with momentum", limit=2.0)(_training(_convnet, **SGD))
-convnet_adam = timed("digits convnet step, batch 64, Adam", limit=2.0)(_training(_convnet, **ADAM))
-block_sgd = timed("transformer block step, 16 x 64 x 64, SGD with momentum", limit=1.5)(_training(_block, **SGD))
-block_adam = timed("transformer block step, 16 x 64 x 64, Adam", limit=1.5)(_training(_block, **ADAM))
+mlp_sgd = timed("MLP step with nn and optim, SGD with momentum", limit=1.0)(training(_mlp, **SGD))
+mlp_adam = timed("MLP step with nn and optim, Adam", limit=1.0)(training(_mlp, **ADAM))
+convnet_sgd = timed("digits convnet step, batch 64, SGD with momentum", limit=2.0)(training(_convnet, **SGD))
+convnet_adam = timed("digits convnet step, batch 64, Adam", limit=2.0)(training(_convnet, **ADAM))
+block_sgd = timed("transformer block step, 16 x 64 x 64, SGD with momentum", limit=1.5)(training(_block, **SGD))
+block_adam = timed("transformer block step, 16 x 64 x 64, Adam", limit=1.5)(training(_block, **ADAM))
 
 
 def _layer(make: Callable[[Any], Any], *shape: int) -> Callable[[Any], Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.networks import training
 from benchmarks.runner import Case, timed
 
 TIMES = 1000
@@ -144,33 +145,15 @@ def loss(lib: Any) -> Any:
     return run
 
 
-def _network(optimizer: str) -> Case:
-    @timed(f"MLP step, 32-64-10, batch 32, {optimizer}", limit=1.0)
-    def step(lib: Any) -> Any:
-        rng = np.random.default_rng(0)
-        nn = lib.nn
-        model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10))
-        with lib.no_grad():
-            for p in model.parameters():
-                p.copy_(lib.from_numpy(rng.uniform(-0.2, 0.2, tuple(p.shape)).astype(np.float32)))
-        x = lib.from_numpy(rng.standard_normal((32, 32)).astype(np.float32))
-        labels = lib.from_numpy(rng.integers(0, 10, 32))
-        optim = getattr(lib.optim, optimizer)(model.parameters(), lr=1e-5)
-        criterion = nn.CrossEntropyLoss()
-
-        def run() -> Any:
-            optim.zero_grad()
-            loss = criterion(model(x), labels)
-            loss.backward()
-            optim.step()
-            return loss
-
-        return run
-
-    return step
+def _small(lib: Any) -> tuple[Any, tuple[int, ...]]:
+    nn = lib.nn
+    return nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10)), (32, 32)
 
 
-small_sgd, small_adam = _network("SGD"), _network("Adam")
+small_sgd, small_adam = (
+    timed(f"MLP step, 32-64-10, batch 32, {optimizer}", limit=1.0)(training(_small, optimizer=optimizer, lr=1e-5))
+    for optimizer in ("SGD", "Adam")
+)
 
 
 def _step(optimizer: str) -> Case:
