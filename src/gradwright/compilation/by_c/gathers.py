@@ -9,7 +9,7 @@ import numpy as np
 from gradwright.backends.generic import HERE
 from gradwright.backends.steps import read
 from gradwright.compilation.by_c.elements import known
-from gradwright.compilation.by_c.places import shown
+from gradwright.compilation.by_c.places import lies, shown
 from gradwright.compilation.node import INDEX, Node
 
 _ALL = slice(None)
@@ -78,9 +78,7 @@ def spread_of(node: Node) -> Spread | None:
         return None
     if any(step == 0 for n, step in zip(part.shape, part.strides, strict=True) if n > 1):
         return None
-    start = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    size = node.dtype.itemsize
-    return Spread(x, base, tuple(step // size for step in part.strides), start // size)
+    return Spread(x, base, *lies(part, whole))
 
 
 def gather_of(node: Node, exact: bool) -> Gather | None:

@@ -101,8 +101,15 @@ def view(node: Node, of: Place) -> Place | None:
         return None
     if not isinstance(seen, np.ndarray) or (seen.size and not np.may_share_memory(seen, like)):
         return None
-    moved = seen.__array_interface__["data"][0] - like.__array_interface__["data"][0] if seen.size else 0
-    return Place(of.root, node.shape, tuple(s // size for s in seen.strides), of.start + moved // size)
+    strides, start = lies(seen, like)
+    return Place(of.root, node.shape, strides, of.start + start)
+
+
+def lies(part: Any, whole: Any) -> tuple[Strides, int]:
+    """The strides and the start of a view of an array, in entries."""
+    size = whole.itemsize
+    moved = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0] if part.size else 0
+    return tuple(s // size for s in part.strides), moved // size
 
 
 def shown(node: Node, array: Any) -> Any:
