@@ -10,12 +10,11 @@ import numpy as np
 
 from gradwright.compilation.by_c.elements import BOOL, NAMES
 from gradwright.compilation.by_c.lines import RUNNING, Line
-from gradwright.compilation.by_c.loops import CLAUSE, Sum, short
+from gradwright.compilation.by_c.loops import CLAUSE, JOIN, Sum, short
 from gradwright.compilation.by_c.memory import Memory, pointer
 from gradwright.compilation.by_c.places import Place, in_order
 from gradwright.compilation.node import Node
 
-_JOIN = {"sum": "p + t", "prod": "p * t", "max": "MOST(p, t)", "min": "LEAST(p, t)"}
 _FEW = 16
 """So many entries are put in order one by one, before they are merged."""
 
@@ -48,11 +47,10 @@ def lines(number: int, node: Node, way: Line, places: Callable[[Node], Place], m
         last = f"to[{here} + (k - 1) * {after[axis]}LL]" if inner else "p"
         body = [f"  {{ {made} p = 0;", f"  for (long k = 0; k < {n}; k++)", *loops(inner), "  {",
                 f"    {made} t = from[{there} + k * {step}LL];",
-                f"    if (k) {{ p = {last}; t = {_JOIN[way.kind]}; }}",
-                f"    to[{here} + k * {after[axis]}LL] = p = t;", "  }}"]  # fmt: skip
+                f"    if (k) {{ p = {last}; {JOIN[way.kind].format('p', 't')} }} else p = t;",
+                f"    to[{here} + k * {after[axis]}LL] = p;", "  }}"]  # fmt: skip
         return "\n".join([*first, *loops([k for k in axes if k not in inner]), *body, "}\n"])
     get = f"from[{there} + k * {step}LL]"
-    less = ">" if way.falling else "<"
     if reduced:
         found = Sum(node, way.kind[3:], (), ())
         own = np.dtype(np.uint8) if x.dtype == BOOL else x.dtype
@@ -67,7 +65,7 @@ def lines(number: int, node: Node, way: Line, places: Callable[[Node], Place], m
         return "\n".join([*first, *loops(axes), *body, "}\n"])
     size = np.dtype([("v", x.dtype), ("at", np.int64)], align=True).itemsize
     entries = pointer(memory.scratch(2 * n * size), "char", 0, 1, False)
-    first[:0] = [_sorting(number, kind, less, way.falling)]
+    first[:0] = [_sorting(number, kind, way.falling)]
     body = [f"  {{ entry_{number} *a = (entry_{number} *) {entries}, *b = a + {n};",
             f"  for (long k = 0; k < {n}; k++) {{ a[k].v = {get}; a[k].at = k; }}",
             f"  a = sorted_{number}(a, b, {n});",
@@ -76,8 +74,9 @@ def lines(number: int, node: Node, way: Line, places: Callable[[Node], Place], m
     return "\n".join([*first, *loops(axes), *body, "}\n"])
 
 
-def _sorting(number: int, kind: Any, less: str, falling: bool) -> str:
+def _sorting(number: int, kind: Any, falling: bool) -> str:
     """A function that sorts, and keeps the order of equal ones; NaN is the largest."""
+    less = ">" if falling else "<"
     nan = "a.v != a.v && b.v == b.v" if falling else "b.v != b.v && a.v == a.v"
     return f"""
 typedef struct {{ {kind} v; long long at; }} entry_{number};

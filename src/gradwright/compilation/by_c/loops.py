@@ -23,8 +23,8 @@ from gradwright.compilation.by_c.places import in_order
 from gradwright.compilation.by_c.steps import Step, in_step, operands
 from gradwright.compilation.node import CONSTANT, Node
 
-_JOIN = {"sum": "{0} += {1};", "prod": "{0} *= {1};", "any": "{0} |= {1};", "all": "{0} &= {1};",
-         "max": "{0} = MOST({0}, {1});", "min": "{0} = LEAST({0}, {1});"}  # fmt: skip
+JOIN = {"sum": "{0} += {1};", "prod": "{0} *= {1};", "any": "{0} |= {1};", "all": "{0} &= {1};",
+        "max": "{0} = MOST({0}, {1});", "min": "{0} = LEAST({0}, {1});"}  # fmt: skip
 CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "most", "min": "least"}
 
 
@@ -67,7 +67,7 @@ class Sum(NamedTuple):
 
     def join(self, to: str, value: str) -> str:
         """The statement that adds a value to a place."""
-        return _JOIN[self.kind].format(to, value)
+        return JOIN[self.kind].format(to, value)
 
 
 def short(dtype: Any) -> str:

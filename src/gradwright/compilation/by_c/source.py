@@ -16,7 +16,7 @@ from gradwright.compilation.by_c.functions import needed
 from gradwright.compilation.by_c.gathers import Gather, Spread
 from gradwright.compilation.by_c.line_text import lines
 from gradwright.compilation.by_c.lines import Line
-from gradwright.compilation.by_c.loops import MACROS, Loop, extremes, tame
+from gradwright.compilation.by_c.loops import JOIN, MACROS, Loop, extremes, tame
 from gradwright.compilation.by_c.lowered import Check, Lowered
 from gradwright.compilation.by_c.memory import Memory, pointer
 from gradwright.compilation.by_c.places import Place, in_order
@@ -25,8 +25,7 @@ from gradwright.compilation.by_c.steps import Steps
 from gradwright.compilation.by_c.windows import Windows
 from gradwright.compilation.node import Node
 
-_WRITTEN = {"take": "{2}", "add": "{0} += {1};", "zeros": "{0} += {1};", "put": "{0} = {1};", "prod": "{0} *= {1};",
-            "max": "{0} = MOST({0}, {1});"}  # fmt: skip
+_WRITTEN = {"add": JOIN["sum"], "zeros": JOIN["sum"], "prod": JOIN["prod"], "max": JOIN["max"], "put": "{0} = {1};"}
 
 
 def gather(number: int, node: Node, way: Gather, places: Callable[[Node], Place], memory: Memory) -> str:
@@ -65,8 +64,10 @@ def gather(number: int, node: Node, way: Gather, places: Callable[[Node], Place]
     lines += [f"{indent}for (long i{k} = 0; i{k} < {way.shape[k]}; i{k}++)" for k in range(last + 1, len(way.shape))]
     inner = f"there + {_sum(t for t in there if t[0] > last)}"
     outer = f"here + {_sum((k, s) for k, s in enumerate(near) if k > last)}"
-    done = _WRITTEN[way.kind].format(f"y[{inner}]", f"src[{outer}]", f"y[{outer}] = x[{inner}];")
-    lines.append(f"{indent}  {done}")
+    if way.kind == "take":
+        lines.append(f"{indent}  y[{outer}] = x[{inner}];")
+    else:
+        lines.append(f"{indent}  {_WRITTEN[way.kind].format(f'y[{inner}]', f'src[{outer}]')}")
     lines += ["  " * k + "}" for k in range(last + 1, 0, -1)]
     return "\n".join([*lines, "  return 0;", "}\n"])
 
