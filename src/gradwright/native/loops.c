@@ -46,19 +46,6 @@ somebody_asked(int muted)
     return value != silent && !(muted && value == usual);
 }
 
-static void
-lower_flags(void)
-{
-    if (fetestexcept(FLAGS)) /* to clear them takes longer than to look */
-        feclearexcept(FLAGS);
-}
-
-static int
-flags_matter(const Loop *self)
-{
-    return fetestexcept(FLAGS) && somebody_asked(self->muted);
-}
-
 /* ---- operands ---- */
 
 static PyArray_Descr *of_single, *of_double; /* the two dtypes, as nearly all arrays have them */
@@ -99,9 +86,13 @@ scalar(int type, const void *data)
 
 /* ---- one ufunc ---- */
 
-static void
-run(const Inner *inner, char **data, npy_intp count, npy_intp *steps)
+/* Run a loop; whether what it gave is what was asked for: not where it raised a flag that interests somebody. */
+static int
+ran(Loop *self, const Inner *inner, char **data, npy_intp count, npy_intp *steps)
 {
+    self->taken++;
+    if (fetestexcept(FLAGS)) /* to clear them takes longer than to look */
+        feclearexcept(FLAGS);
     if (count > LONG) {
         Py_BEGIN_ALLOW_THREADS
         inner->run(data, &count, steps, inner->data);
@@ -109,6 +100,7 @@ run(const Inner *inner, char **data, npy_intp count, npy_intp *steps)
     }
     else if (count)
         inner->run(data, &count, steps, inner->data);
+    return !fetestexcept(FLAGS) || !somebody_asked(self->muted);
 }
 
 PyObject *
@@ -140,10 +132,7 @@ loop_result(Loop *self, PyObject *const *operands)
         union { double number; npy_bool truth; } entry;
         data[self->nin] = (char *)&entry;
         steps[self->nin] = 0;
-        self->taken++;
-        lower_flags();
-        run(inner, data, 1, steps);
-        return flags_matter(self) ? NULL : scalar(inner->result, &entry);
+        return ran(self, inner, data, 1, steps) ? scalar(inner->result, &entry) : NULL;
     }
     PyArrayObject *out = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(shaped), PyArray_DIMS(shaped), inner->result);
     if (!out) { /* the twin says so, too */
@@ -152,10 +141,7 @@ loop_result(Loop *self, PyObject *const *operands)
     }
     data[self->nin] = PyArray_BYTES(out);
     steps[self->nin] = PyArray_ITEMSIZE(out);
-    self->taken++;
-    lower_flags();
-    run(inner, data, PyArray_SIZE(out), steps);
-    if (flags_matter(self))
+    if (!ran(self, inner, data, PyArray_SIZE(out), steps))
         Py_CLEAR(out);
     return (PyObject *)out;
 }
@@ -298,10 +284,7 @@ whole_sum_result(Loop *self, PyObject *x)
         sum.single = (float)zero_of_sums;
     char *data[3] = {(char *)&sum, entries, (char *)&sum};
     npy_intp steps[3] = {0, PyArray_ITEMSIZE(a), 0};
-    self->taken++;
-    lower_flags();
-    run(inner, data, count, steps);
-    return flags_matter(self) ? NULL : scalar(type, &sum);
+    return ran(self, inner, data, count, steps) ? scalar(type, &sum) : NULL;
 }
 
 static PyObject *
