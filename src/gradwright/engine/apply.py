@@ -214,7 +214,7 @@ def _bound(call: Call, op: Op, slow: Callable[..., Any], beside: Any = None) -> 
     """The quick callable of an operation."""
     formula, quick, records = looped(op.forward, op.muted), None, [None] * (2 << len(call.tensors)) * call.records
     if formula is not op.muted and not call.static:
-        quick = core.quick(op, formula, records, beside, call.number, call.tensors[0] == "other", call.broadcasts)
+        quick = core.quick(op, formula, records, beside, call.tensors[0] == "other", call.broadcasts)
     return _compiled(call._replace(native=quick is not None))(op, formula, slow, records, beside, quick)
 
 

@@ -38,6 +38,7 @@ typedef struct {
 } Loop;
 
 extern PyTypeObject Loop_Type;
+extern PyArray_Descr *of_single, *of_double; /* float32 and float64, as nearly all arrays have them */
 
 /* What the loop makes of so many operands as the ufunc takes; NULL, without an exception, if that is for the twin. */
 PyObject *loop_result(Loop *self, PyObject *const *operands);

@@ -48,7 +48,7 @@ somebody_asked(int muted)
 
 /* ---- operands ---- */
 
-static PyArray_Descr *of_single, *of_double; /* the two dtypes, as nearly all arrays have them */
+PyArray_Descr *of_single, *of_double;
 
 /* The number of the dtype of an operand that loops take, and where its entries are; -1 of any other. */
 static int

@@ -27,7 +27,6 @@ static Py_ssize_t v_base, v_version;                  /* of a view */
 static PyObject *slots;                               /* gradwright.base.upward.slots */
 static Py_ssize_t s_tensor;
 static PyObject *mode_now, *plain, *ticket, *recorded_as;
-static PyArray_Descr *dtypes[2];
 static PyObject *nothing; /* () */
 static PyObject *floats; /* Python numbers as tensors, by dtype and by type of scalar */
 
@@ -152,7 +151,7 @@ typedef struct {
     vectorcallfunc call;
     PyObject *op, *records, *loop;
     PyObject *numbers[2][4]; /* the tables of floats and of ints: by dtype of an array, by type of a scalar */
-    int inputs, number, reflected, broadcasts;
+    int inputs, reflected, broadcasts; /* of two inputs the second may be a Python number */
     Plan plans[MOST_CASES];
     unsigned long long taken, left;
 } Quick;
@@ -206,14 +205,14 @@ can_save(const Plan *plan, PyObject *const *inputs)
     return 1;
 }
 
-/* A tensor as a node saves it: array, counter, version, node. */
+/* A tensor as a node saves it: array, counter, version, node; the result has none yet. */
 static PyObject *
-packed(PyObject *t, int is_out)
+packed(PyObject *t)
 {
     PyObject *counter = FIELD(t, t_counter), *version = version_of(t);
     if (!version) /* since the loop began */
         return NULL;
-    return PyTuple_Pack(4, FIELD(t, t_array), counter, version, is_out ? Py_None : FIELD(t, t_node));
+    return PyTuple_Pack(4, FIELD(t, t_array), counter, version, FIELD(t, t_node));
 }
 
 static PyObject *
@@ -239,8 +238,7 @@ node_of(const Plan *plan, PyObject *const *inputs, int count, PyObject *out)
         return NULL;
     for (int i = 0; i < plan->values; i++) {
         int which = plan->value[i];
-        PyObject *value = which >= SHAPE ? shape_of(inputs[which - SHAPE])
-                                         : packed(which == OUT ? out : inputs[which], which == OUT);
+        PyObject *value = which >= SHAPE ? shape_of(inputs[which - SHAPE]) : packed(which == OUT ? out : inputs[which]);
         if (!value) {
             Py_DECREF(saved);
             return NULL;
@@ -271,7 +269,7 @@ number_beside(Quick *self, PyObject *array, PyObject *number, PyObject **made)
     PyObject **tables = self->numbers[PyLong_CheckExact(number)], *table = NULL;
     if (PyArray_CheckExact(array)) {
         PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
-        table = dtype == dtypes[0] ? tables[0] : dtype == dtypes[1] ? tables[1] : NULL;
+        table = dtype == of_single ? tables[0] : dtype == of_double ? tables[1] : NULL;
     }
     else if (Py_IS_TYPE(array, &PyFloatArrType_Type))
         table = tables[2];
@@ -328,12 +326,10 @@ result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
 {
     if (!is_tensor(x) || !is_whole(x))
         return NULL;
-    int number = self->number && (PyFloat_CheckExact(y) || PyLong_CheckExact(y));
-    if (number)
-        y = number_beside(self, FIELD(x, t_array), y, made);
-    else if (self->number && !is_tensor(y))
+    int number = y && (PyFloat_CheckExact(y) || PyLong_CheckExact(y));
+    if (number && !(y = number_beside(self, FIELD(x, t_array), y, made)))
         return NULL;
-    if (self->number && (!y || !is_whole(y)))
+    if (y && ((!number && !is_tensor(y)) || !is_whole(y)))
         return NULL;
     PyObject *inputs[2] = {self->reflected ? y : x, self->reflected ? x : y};
     int which = 0;
@@ -342,7 +338,7 @@ result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
             return NULL;
         which |= (FIELD(inputs[i], t_node) != Py_None) << i;
     }
-    int records = PyList_GET_SIZE(self->records) ? recorded(which != 0) : recorded(0);
+    int records = recorded(which && PyList_GET_SIZE(self->records));
     if (records < 0)
         return NULL;
     Plan *plan = NULL;
@@ -409,9 +405,9 @@ static PyObject *
 quick_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     PyObject *op, *loop, *records, *beside;
-    int number, reflected, broadcasts;
-    if (!PyArg_ParseTuple(args, "OO!O!Oppp:quick", &op, &Loop_Type, &loop, &PyList_Type, &records, &beside, &number,
-                          &reflected, &broadcasts))
+    int reflected, broadcasts;
+    if (!PyArg_ParseTuple(args, "OO!O!Opp:quick", &op, &Loop_Type, &loop, &PyList_Type, &records, &beside, &reflected,
+                          &broadcasts))
         return NULL;
     Quick *self = (Quick *)type->tp_alloc(type, 0);
     if (!self)
@@ -421,12 +417,11 @@ quick_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     self->loop = Py_NewRef(loop);
     self->records = Py_NewRef(records);
     self->inputs = ((Loop *)loop)->nin;
-    self->number = number;
     self->reflected = reflected;
     self->broadcasts = broadcasts;
-    PyObject *keys[4] = {(PyObject *)dtypes[0], (PyObject *)dtypes[1], (PyObject *)&PyFloatArrType_Type,
+    PyObject *keys[4] = {(PyObject *)of_single, (PyObject *)of_double, (PyObject *)&PyFloatArrType_Type,
                          (PyObject *)&PyDoubleArrType_Type};
-    for (int k = 0; number && k < 8; k++) {
+    for (int k = 0; self->inputs > 1 && k < 8; k++) {
         PyObject *table = PyObject_GetItem(k < 4 ? floats : beside, keys[k % 4]);
         if (!table || !PyDict_Check(table)) {
             Py_XDECREF(table);
@@ -486,7 +481,7 @@ static PyMemberDef quick_members[] = {
 static PyTypeObject Quick_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "gradwright.native._core.quick",
-    .tp_doc = "quick(op, loop, records, beside, number, reflected, broadcasts): an operation's usual call, or None.",
+    .tp_doc = "quick(op, loop, records, beside, reflected, broadcasts): an operation's usual call, or None.",
     .tp_basicsize = sizeof(Quick),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Quick, call),
@@ -508,8 +503,6 @@ int
 add_quick(PyObject *module)
 {
     nothing = PyTuple_New(0);
-    dtypes[0] = PyArray_DescrFromType(NPY_FLOAT);
-    dtypes[1] = PyArray_DescrFromType(NPY_DOUBLE);
     array_name = PyUnicode_InternFromString("array");
     plan_name = PyUnicode_InternFromString("plan");
     if (!nothing || !array_name || !plan_name || PyType_Ready(&Quick_Type) < 0)
