@@ -45,10 +45,14 @@ def ran(package, asked=None, files=(), name="_core" + SUFFIX):
     if asked is not None:
         environment["GRADWRIGHT_CORE"] = asked
     try:
-        done = subprocess.run([sys.executable, "-c", PROGRAM],
-                              env=environment, capture_output=True, text=True, timeout=120)  # fmt: skip
+        return printed(PROGRAM, environment)
     finally:
         core.unlink(missing_ok=True)
+
+
+def printed(program, environment=None):
+    """The lines that a program prints, and what it writes to its standard error."""
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
     return done.stdout.splitlines(), done.stderr
 
 
@@ -98,9 +102,8 @@ def test_a_numpy_that_it_does_not_fit_is_told_in_the_state_alone(table, broken):
 from numpy._core import _multiarray_umath as core
 {f"del {table}" if broken == "del" else f"{table} = None"}
 {PROGRAM}"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    gradient, said = done.stdout.splitlines()
-    assert (gradient, done.stderr) == ("[2.0, 2.0]", "")
+    (gradient, said), errors = printed(program)
+    assert (gradient, errors) == ("[2.0, 2.0]", "")
     assert said.startswith("Python (it does not load: ")
     assert table[5:] in said
 
@@ -135,15 +138,8 @@ def test_the_wheel_with_a_core_loads(hook, monkeypatch, tmp_path):
     with zipfile.ZipFile(made) as files:
         assert [n for n in files.namelist() if "_core" in n] == [f"gradwright/native/_core{SUFFIX}"]
         files.extractall(tmp_path / "there")
-    (gradient, said), errors = ran_there(tmp_path / "there")
+    (gradient, said), errors = printed(PROGRAM, {**os.environ, "PYTHONPATH": str(tmp_path / "there")})
     assert (gradient, said, errors) == ("[2.0, 2.0]", "native", "")
-
-
-def ran_there(folder):
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM],
-                          env=environment, capture_output=True, text=True, timeout=120)  # fmt: skip
-    return done.stdout.splitlines(), done.stderr
 
 
 def test_a_core_that_programs_have_loaded_is_not_written_over(hook, monkeypatch, tmp_path):

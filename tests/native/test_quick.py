@@ -50,9 +50,14 @@ def made(o, reflected, floating):
     return apply.binary(o, slow, floating=floating, reflected=reflected)
 
 
+def cell(call, name):
+    """Where a quick callable keeps what its text calls so."""
+    return call.__closure__[call.__code__.co_freevars.index(name)]
+
+
 def asked(call):
     """The object of the core that a quick callable asks."""
-    return call.__closure__[call.__code__.co_freevars.index("native")].cell_contents
+    return cell(call, "native").cell_contents
 
 
 def seen(value, given):
@@ -189,17 +194,13 @@ def test_inside_transforms_and_functions():
     assert all(counts.values())
     with pytest.MonkeyPatch.context() as without:
         for call in _asking():
-            without.setattr(_cell(call), "cell_contents", lambda *given: None)
+            without.setattr(cell(call, "native"), "cell_contents", lambda *given: None)
         assert all_of_it() == first
 
 
 def _asking():
     functions = [f for f in gc.get_objects() if type(f).__name__ == "function" and "native" in f.__code__.co_freevars]
     return [f for f in functions if f.__code__.co_filename.startswith("<gradwright quick")]
-
-
-def _cell(call):
-    return call.__closure__[call.__code__.co_freevars.index("native")]
 
 
 def test_classes_that_ask_are_asked():
@@ -252,7 +253,7 @@ print((x * 2.0).tolist())
 def test_nothing_is_computed_twice():
     """What a node saves of memory that others hold is for the twin, which is known before the loop runs."""
     quick, _ = both(table["multiply"])
-    loop = quick.__closure__[quick.__code__.co_freevars.index("formula")].cell_contents
+    loop = cell(quick, "formula").cell_contents
     w, rows = gw.ones(3, requires_grad=True), gw.ones(3)
     rows.numpy()
     for x in (gw.ones(3), rows, gw.from_numpy(np.ones(3, np.float32))):
