@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradwright
+from gradwright.engine.watch import Watch
 
 
 def numbers(*shape: int) -> Any:
@@ -251,3 +252,18 @@ def test_what_has_the_common_shape_is_not_viewed(T, leaf):
     same, other = T.broadcast_tensors(x, y)
     assert same is x
     assert other.grad_fn.name() == "ExpandBackward0"
+
+
+@pytest.mark.parametrize("mode", [gradwright.enable_grad, gradwright.no_grad, gradwright.inference_mode])
+def test_a_view_is_made_once(mode: Any) -> None:
+    class Names(Watch):
+        def compute(self, name: str, inputs: Any, call: Any) -> Any:
+            seen.append(name)
+            return call()
+
+    seen: list[str] = []
+    with mode():
+        x = gradwright.ones(2, 3)
+        with Names():
+            x.view(-1), x.view(size=(3, 2))
+    assert seen == ["reshape", "reshape"]

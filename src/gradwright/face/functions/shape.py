@@ -96,24 +96,23 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     """
     if not named and (read := sizes_of(self, shape)) is not None:
         out = _reshaped(self, {"shape": read})
-        if out._view is not None:
-            return out
-    given = shape or tuple(named.values())
-    if len(given) == 1 and isinstance(given[0], dtypes.dtype):
-        return _reinterpreted(self, given[0])
-    return _view(self, *shape, **named)
-
-
-@listed("size")
-def _view(x: Any, shape: Any) -> Any:
-    out = _reshaped(x, {"shape": _inferred("view", x, shape)})
-    shared = out._view is not None or (out.is_inference() and same(out, x))
-    if not shared and out.array.size and out.array.ndim and x.array.ndim:
+    else:
+        given = shape or tuple(named.values())
+        if len(given) == 1 and isinstance(given[0], dtypes.dtype):
+            return _reinterpreted(self, given[0])
+        out = _view(self, *shape, **named)
+    shared = out._view is not None or (out.is_inference() and same(out, self))
+    if not shared and out.array.size and out.array.ndim and self.array.ndim:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
     return out
+
+
+@listed("size")
+def _view(x: Any, shape: Any) -> Any:
+    return _reshaped(x, {"shape": _inferred("view", x, shape)})
 
 
 def _reinterpreted(x: Any, d: dtypes.dtype) -> Any:
