@@ -210,7 +210,7 @@ def test_set_shows_a_part_of_a_storage(T, typed):
 
 def test_set_shows_no_more_than_there_is():
     x = gradwright.arange(6.0)
-    for where in ((0, (7,)), (6, (1,)), (0, (2, 2), (6, 1)), (-1, (2,)), (0, (2,), (-1,))):
+    for where in ((0, (7,)), (6, (1,)), (0, (2, 2), (6, 1)), (-1, (2,)), (0, (2,), (-1,)), (0, (2, 2), (1,))):
         with pytest.raises(RuntimeError, match=r"does not fit the 6 entries of the memory"):
             gradwright.empty(0).set_(x.untyped_storage(), *where)
     assert gradwright.empty(0).set_(x.untyped_storage(), 6).shape == (0,)

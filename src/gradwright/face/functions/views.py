@@ -308,17 +308,17 @@ def _shown(x: Any, source: Any, start: int, size: Any, stride: Any) -> Any:
                            "view, as by as_strided(), and set_() that")  # fmt: skip
     memory = _owner(array).reshape(-1, order="A").view(np.uint8)
     dtype = array.dtype if owner is None else x.array.dtype
-    start += 0 if owner is not None else _layout(source)[2]
-    flat = memory[: memory.size // dtype.itemsize * dtype.itemsize].view(dtype)
+    start += _layout(source)[2] if owner is None else 0
+    each = dtype.itemsize
+    flat = memory[: memory.size // each * each].view(dtype)
     shape = (max(flat.size - start, 0),) if size is None else sizes("set_", (size,))
     steps = row_major(shape) if stride is None else sizes("set_", (stride,))
-    last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-    if start < 0 or min((*shape, *steps), default=0) < 0 or (0 not in shape and last >= flat.size):
+    last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=False))
+    beyond = len(shape) != len(steps) or (0 not in shape and last >= flat.size)
+    if beyond or min((start, *shape, *steps)) < 0:
         raise RuntimeError(f"set_(): size {_text(shape)} with stride {_text(steps)} from storage_offset {start} does "
                            f"not fit the {flat.size} entries of the memory: see Tensor.resize_")  # fmt: skip
-    step = dtype.itemsize
-    shown = np.lib.stride_tricks.as_strided(flat[min(start, flat.size) :], shape, [s * step for s in steps])
-    return wrap(shown)
+    return wrap(np.lib.stride_tricks.as_strided(flat[min(start, flat.size) :], shape, [s * each for s in steps]))
 
 
 def resize_(self: Tensor, *size: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
