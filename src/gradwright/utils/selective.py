@@ -225,7 +225,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     """
     if isinstance(policy_fn_or_list, list):
         ops = [_listed(op) for op in policy_fn_or_list]
-        policy: Any = lambda ctx, op, *args: any(op is one or op == one for one in ops)
+        policy: Any = lambda ctx, op, *args: op in ops
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
     else:
