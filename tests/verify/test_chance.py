@@ -1,7 +1,5 @@
 """The chance that random directions miss an error: what is stated holds, by simulation."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from gradwright.op import table
 from gradwright.verify import sampled
 from gradwright.verify.chance import Sampled
 from gradwright.verify.testing import draw
+from tests.thorough import WHOLE
 
 X = gw.tensor(np.linspace(-1.0, 2.0, 6).reshape(2, 3))
 W = np.random.default_rng(0).normal(size=(4, 6))
@@ -91,7 +90,7 @@ def everywhere(size):
     return size * np.random.default_rng(4).choice([-1.0, 1.0], W.shape) / np.sqrt(6)
 
 
-RUNS = 400 if os.environ.get("CI") else 100
+RUNS = 400 if WHOLE else 100
 
 
 @pytest.mark.parametrize("error", [one_entry, one_row, everywhere])

@@ -1,6 +1,5 @@
 """The verdicts: what is right is VERIFIED, what cannot be judged INCONCLUSIVE, and a wrong factor is always found."""
 
-import os
 from functools import reduce
 
 import numpy as np
@@ -13,6 +12,7 @@ from gradwright.autograd import diagnose
 from gradwright.verify.diagnosis import Verdict
 from tests.corpus.right import RIGHT, UNSETTLED
 from tests.corpus.wrong import function, t
+from tests.thorough import WHOLE
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -106,7 +106,7 @@ def point(shape, seed, dtype):
 dtypes = st.sampled_from([gradwright.float64, gradwright.float32])
 
 
-@settings(max_examples=60 if os.environ.get("CI") else 12)
+@settings(max_examples=60 if WHOLE else 12)
 @given(some=pieces, shape=shapes, seed=st.integers(0, 1000), dtype=dtypes, mixed=st.booleans(),
        order=st.sampled_from([1, 2]))
 def test_a_right_function_is_never_called_wrong(some, shape, seed, dtype, mixed, order):
@@ -116,7 +116,7 @@ def test_a_right_function_is_never_called_wrong(some, shape, seed, dtype, mixed,
         assert found.verdict is Verdict.VERIFIED, str(found)
 
 
-@settings(max_examples=60 if os.environ.get("CI") else 12)
+@settings(max_examples=60 if WHOLE else 12)
 @given(some=pieces, shape=shapes, seed=st.integers(0, 1000), mixed=st.booleans(),
        k=st.sampled_from([0.5, 1.01, 3.25, 10.0]))
 def test_a_wrong_factor_is_always_found(some, shape, seed, mixed, k):
