@@ -129,6 +129,7 @@ def test_a_name_of_a_module_below_is_told_its_place(name: str, where: str) -> No
 def test_a_name_like_no_other_is_told_none() -> None:
     with pytest.raises(AttributeError, match=r"^gradwright has no 'qqqq'$"):
         gw.qqqq
+    assert not hasattr(gw, "")
     assert nearest("__wrapped__", ["__wrapped"]) == ""
 
 

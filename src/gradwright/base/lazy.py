@@ -35,7 +35,7 @@ def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> C
         home = homes.get(name, path if path in PUBLIC else None)
         if home is None:
             mend = ""
-            if name[0] != "_":  # such names tools ask of any module
+            if not name.startswith("_"):  # such names tools ask of any module
                 mend = surroundings(module, name) or below(module, name, offered()) or nearest(name, offered())
             raise AttributeError(f"{module} has no {name!r}{mend}", name=name)
         found = import_module(home)
