@@ -238,8 +238,8 @@ class _Observer:
     def event(self, frame: Any, event: str, arg: Any) -> Any:
         """A frame begins, or goes on."""
         name = frame.f_code.co_filename  # most frames are a library's, called by it
-        if self.importing or (name in libraries.known and name != _IMPORT and frame.f_back not in self.frames and
-                              libraries.known[name] != OBSERVED):  # fmt: skip
+        kind = libraries.known.get(name, OBSERVED)
+        if self.importing or (kind != OBSERVED and name != _IMPORT and frame.f_back not in self.frames):
             return None
         try:
             return self.entering(frame)
