@@ -19,7 +19,7 @@ def _cut(axis: int, *bounds: Any) -> tuple[Any, ...]:
 def argtop(x: Any, *, k: int, axis: int, largest: bool) -> Any:
     """Where the k largest or smallest of each line stand, in order: a selection first if they are few among many."""
     n = x.shape[axis]
-    if not 0 < 16 * k <= n:
+    if not selects(k, n):
         return _ordered(x, axis, largest)[_cut(axis, k)]
     chosen = _beyond(x, k, axis, largest)
     if chosen is None:
@@ -27,6 +27,11 @@ def argtop(x: Any, *, k: int, axis: int, largest: bool) -> Any:
         chosen = np.sort(chosen[_cut(axis, n - k, None) if largest else _cut(axis, k)], axis)
     order = _ordered(np.take_along_axis(x, chosen, axis), axis, largest)
     return np.take_along_axis(chosen, order, axis)
+
+
+def selects(k: int, n: int) -> bool:
+    """Whether `argtop` selects first, as k are few among n: of equal ones it then takes any."""
+    return 0 < 16 * k <= n
 
 
 def _ordered(x: Any, axis: int, descending: bool) -> Any:

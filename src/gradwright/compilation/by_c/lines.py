@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
+from gradwright.backends.order import selects
 from gradwright.compilation.by_c.elements import castable, known
 from gradwright.compilation.node import Node
 
@@ -60,6 +61,5 @@ def _found(node: Node, x: Node) -> Line | None:
     if node.op == "sort" and not kwargs and n <= _SHORT:
         return Line("sort", x, axis)
     if node.op == "argtop" and {*kwargs} == {"k", "largest"} and n <= _LONG and node.shape[axis] == kwargs["k"]:
-        few = 0 < 16 * kwargs["k"] <= n  # then NumPy selects first, and of equal ones any
-        return None if few else Line("order", x, axis, kwargs["largest"])
+        return None if selects(kwargs["k"], n) else Line("order", x, axis, kwargs["largest"])
     return None
