@@ -139,6 +139,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         exact = value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all())
         return value.tolist() if exact else plain(value.tolist())
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
