@@ -41,3 +41,11 @@ def test_json(tmp_path):
     found = run(tmp_path, HEAD.replace("FACTOR", "2") + "print(sys.argv[1:])", "--json", "-")
     assert json.loads(found.stdout)["command"] == "gradwright audit"
     assert "['--own']" in found.stderr
+
+
+@pytest.mark.parametrize("pool", ["ThreadPoolExecutor", "ProcessPoolExecutor"])
+def test_a_pool_left_open_does_not_hang(tmp_path, pool):
+    text = f"from concurrent.futures import {pool}\npool = {pool}(1)\nprint(pool.submit(abs, -7).result())\n"
+    found = run(tmp_path, text + HEAD.replace("FACTOR", "2"))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.startswith("7\n")

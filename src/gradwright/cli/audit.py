@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
 from contextlib import nullcontext, redirect_stdout
 from typing import Any
 
+from gradwright.base.cpython.ending import wait_for_threads
 from gradwright.cli import program
 from gradwright.cli.numbers import count, seconds
 from gradwright.cli.reports import refused, tell
@@ -87,6 +87,7 @@ def _run(made: program.Program, audit: Audit) -> None:
         mend = ": leave out --torch to run it on gradwright" if missing else ": what is told is what was called before"
         said = attempt.said(made.file).partition("\n")[0]  # the rest is in the traceback
         audit.problem(made.name, f"it raises {said}{mend}")
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    with Attempt() as ending:
+        wait_for_threads()
+    if ending.error is not None:
+        audit.problem(made.name, f"at its end, a pool of threads or processes raises {ending.said()}")
