@@ -104,3 +104,53 @@ def test_zero_grad_cuts_the_history_of_a_gradient():
     gw.optim.SGD([x], lr=0.1).zero_grad(set_to_none=False)
     assert not x.grad.requires_grad
     assert x.grad.tolist() == [0, 0]
+
+
+_LEAVES = {
+    "row-major": lambda T: T.ones(2, 3),
+    "transposed": lambda T: T.ones(3, 2).t(),
+    "channels_last": lambda T: T.ones(2, 3, 4, 5).to(memory_format=T.channels_last),
+    "permuted": lambda T: T.ones(2, 3, 4).permute(2, 0, 1),
+    "an axis of 1": lambda T: T.ones(4, 1, 3).permute(2, 1, 0),
+    "with gaps": lambda T: T.ones(4, 6)[::2, ::2],
+    "transposed, with gaps": lambda T: T.ones(6, 4).t()[:, :3],
+    "expanded": lambda T: T.ones(1, 3).expand(2, 3),
+    "empty": lambda T: T.ones(0, 3).t(),
+}
+_GRADIENTS = {
+    "spread": lambda T, x: x.sum(),
+    "as the leaf": lambda T, x: (x * x).sum(),
+    "row-major": lambda T, x: (x * T.arange(x.numel()).reshape(x.shape)).sum(),
+    "column-major": lambda T, x: (x * T.arange(x.numel()).reshape(x.shape[::-1]).permute(*range(x.ndim)[::-1])).sum(),
+    "of an entry": lambda T, x: x[:1].sum(),
+    "a view": lambda T, x: (x.mT.contiguous() ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("leaf", _LEAVES)
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_gradient_lies_in_memory_as_its_leaf(torch, leaf, create_graph):
+    for name, f in _GRADIENTS.items():
+        found = []
+        for T in (torch, gw):
+            x = _LEAVES[leaf](T).detach().requires_grad_()
+            f(T, x).backward(create_graph=create_graph)
+            found.append([(n, step) for n, step in zip(x.grad.shape, x.grad.stride(), strict=True) if n > 1])
+            assert (x.grad - T.autograd.grad(f(T, x), x)[0]).abs().sum() == 0
+        assert found[0] == found[1] or not x.numel(), name
+
+
+def test_that_of_a_compiled_step_does_too():
+    w = _LEAVES["transposed"](gw).detach().requires_grad_()
+
+    @gw.compile
+    def step(x):
+        w.grad = None
+        (w * x).sum().backward()
+        return w.grad
+
+    for k in range(4):
+        x = gw.arange(6.0).reshape(2, 3) + k
+        assert step(x).stride() == w.stride()
+        assert (w.grad == x).all()

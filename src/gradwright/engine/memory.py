@@ -189,6 +189,24 @@ def lying_as(array: Any) -> Any:
     return np.ndarray(array.shape, array.dtype, bytearray(high - low + array.itemsize), -low, array.strides)
 
 
+def lying(array: Any) -> tuple[int, ...] | None:
+    """The axes of an array as they lie in memory, outermost first; None for row-major order, gaps, and other libraries.
+
+    Those of length 1, which may lie anywhere, come first.
+    """
+    shape, steps = array.shape, getattr(array, "strides", None)
+    if steps is None or (array.__class__ is np.ndarray and array.flags.c_contiguous):
+        return None
+    order = sorted(range(len(shape)), key=lambda k: (shape[k] > 1, -steps[k]))
+    dense = array.itemsize
+    for k in reversed(order):
+        if shape[k] > 1 and steps[k] != dense:
+            return None
+        dense *= shape[k]
+    inner = [k for k in order if shape[k] > 1]
+    return None if inner == sorted(inner) else tuple(order)
+
+
 def layout(t: Any) -> Any:
     """A NumPy array that lies in its memory as ``t`` does: its array, or a stand-in."""
     array = t.array

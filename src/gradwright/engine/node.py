@@ -28,9 +28,10 @@ from gradwright.base.errors import size
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
 from gradwright.engine.levels import varies
-from gradwright.engine.memory import OVERLAPS, is_immutable, layout, overlaps, same, unwritten, write
+from gradwright.engine.memory import OVERLAPS, is_immutable, layout, lying, overlaps, same, write
 from gradwright.engine.strict import warn
 from gradwright.engine.version import mark
+from gradwright.ops.declare import table
 
 routing: ContextVar[Any] = ContextVar("routing", default=None)
 """In a pass that goes to given nodes: the nodes on the way to them, and they."""
@@ -237,7 +238,8 @@ class AccumulateGrad(Node):
         if leaf is not None and leaf._node is None:  # it was frozen since
             return ()
         holder = self if leaf is None else leaf
-        if g.shape != self._array.shape or g.dtype is not self._array.dtype:
+        shape = g.shape
+        if shape != self._array.shape or g.dtype is not self._array.dtype:
             g = self._fitted(xp, g)
         old = holder._grad
         if isinstance(g, TensorBase):
@@ -247,10 +249,13 @@ class AccumulateGrad(Node):
                     "its .grad cannot hold. Return the gradients, autograd.grad(loss, leaf), or call backward() of the "
                     "sum of what vmap returns"
                 )
-            holder._grad = xp.asarray(g, copy=True) if old is None else old + g
+            holder._grad = self._laid(xp, g) if old is None else old + g
         elif old is None:
             alone = count(g) <= _ALONE and getattr(g, "base", None) is None
-            holder._grad = wrap(g if alone else unwritten(g))
+            if not alone or (len(shape) > 1 and (g.__class__ is not np.ndarray or g.strides != self._array.strides)):
+                keeps = (alone or is_immutable(g)) and lying(g) == lying(self._array)
+                g = g if keeps else self._laid(xp, g)
+            holder._grad = wrap(g)
         else:
             if old.array.shape != g.shape or old.array.dtype != g.dtype:
                 raise RuntimeError(
@@ -289,6 +294,11 @@ class AccumulateGrad(Node):
             )
         backends.common("backward", (self._array, getattr(g, "array", g)))
         return g if have is want else xp.astype(g, self._array.dtype)
+
+    def _laid(self, xp: Any, g: Any) -> Any:
+        """A copy of a gradient that lies in memory as the leaf does if that has no gaps, else in row-major order."""
+        order = lying(self._array)
+        return xp.asarray(g, copy=True) if order is None else table["lay"].forward(xp, g, order=order)
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {hex(id(self))}>"

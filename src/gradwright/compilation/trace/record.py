@@ -20,7 +20,7 @@ from gradwright.compilation.trace.traced import Traced, Untraceable
 from gradwright.compilation.trace.units import Setting, Unit, hooks_of, outside
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import set_grad_enabled
-from gradwright.engine.memory import layout, overlaps, whole
+from gradwright.engine.memory import layout, lying, overlaps, whole
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked, version
 from gradwright.engine.view import alias_of, is_severed, refresh
@@ -35,12 +35,7 @@ def kind(t: Any) -> tuple[Any, bool, tuple[int, ...] | None]:
         raise Untraceable("it returns a tensor with several entries in one place of memory: return a clone() of it")
     version = t._counter[0]
     return (version if isinstance(version, Untracked) else int(version), type(t._node) is AccumulateGrad,
-            _order(np.empty_like(layout(t))))  # fmt: skip
-
-
-def _order(array: Any) -> tuple[int, ...] | None:
-    """The axes of an array without gaps in the order in which they lie in memory; None of one in row-major order."""
-    return None if array.flags.c_contiguous else tuple(sorted(range(array.ndim), key=lambda k: -array.strides[k]))
+            lying(np.empty_like(layout(t))))  # fmt: skip
 
 
 def lies_as(x: Any, of: Any, steps: tuple[Any, ...]) -> bool:
