@@ -14,7 +14,7 @@ fill(PyObject *module)
         return -1;
     }
     Py_DECREF(built_from);
-    return add_loops(module) < 0 || add_quick(module) < 0 ? -1 : 0;
+    return add_loops(module) < 0 || add_engine(module) < 0 || add_quick(module) < 0 ? -1 : 0;
 }
 
 static struct PyModuleDef definition = {

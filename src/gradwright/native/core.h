@@ -45,6 +45,37 @@ PyObject *loop_result(Loop *self, PyObject *const *operands);
 
 int add_loops(PyObject *module);
 
+/* engine.c: of the engine's classes where their slots are, and what is asked of its tensors */
+
+#define FIELD(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+extern PyTypeObject *tensor_base, *view_class;
+extern Py_ssize_t t_array, t_node, t_counter, t_view, t_grad; /* of a tensor */
+extern Py_ssize_t n_seq, n_hooks, n_next, n_saved;            /* of a node */
+extern PyObject *slots;                                       /* gradwright.base.upward.slots */
+extern Py_ssize_t s_tensor;
+extern PyObject *mode_now, *plain; /* the context variable of the mode, and its usual value */
+extern PyObject *recorded_as;
+extern PyObject *floats; /* Python numbers as tensors, by dtype and by type of scalar */
+
+PyObject *new(PyTypeObject *type);
+PyObject *next_number(void); /* for a node */
+Py_ssize_t offset_of(PyObject *class, const char *name); /* of a slot; -1 and an exception if it is none */
+
+int is_tensor(PyObject *x); /* whether something is a tensor whose slots are what they seem */
+int is_whole(PyObject *x);  /* whether its slots hold what those of a finished tensor do */
+int stale(PyObject *x);     /* whether it may have to read its history, or its memory, anew */
+
+/* The version of a tensor, borrowed; NULL, without an exception, of memory that is also looked at. */
+PyObject *version_of(PyObject *t);
+
+/* A tensor as a node saves it: array, counter, version, node; the result has none yet. */
+PyObject *packed(PyObject *t);
+
+PyObject *wrapped(PyObject *array); /* a new tensor over an array, which it takes over */
+
+int add_engine(PyObject *module);
+
 /* quick.c */
 
 int add_quick(PyObject *module);

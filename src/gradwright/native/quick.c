@@ -3,138 +3,18 @@
    A quick callable of the engine, whose text is written in gradwright.engine.apply, asks `quick` first. It gives the
    result, or None for whatever is not usual, and then the callable goes on by itself, as if nothing had been asked.
 
-   Tensors, nodes and views are Python classes. Their slots are written where the member descriptors say that they are.
-
    Twins: the lines of `TEXT` in gradwright.engine.apply after the one that asks; of `node_of` the function `record`
-   that gradwright.engine.nodes_of_ops writes; of `stale` the beginning of `refresh` in gradwright.engine.view. */
+   that gradwright.engine.nodes_of_ops writes. */
 
 #include "core.h"
 
 #include <structmember.h>
 
-#define FIELD(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 #define MOST_CASES 8
 #define OUT 2   /* the place of the result among what a node saves; 0 and 1 are those of the inputs */
 #define SHAPE 4 /* added to that of an input: its shape alone */
 
-/* ---- the engine's classes and objects, told by `engine` ---- */
-
-static PyTypeObject *tensor_base, *view_class;
-static PyObject *array_member, *array_name, *plan_name;
-static Py_ssize_t t_array, t_node, t_counter, t_view; /* of a tensor */
-static Py_ssize_t n_seq, n_hooks, n_next;             /* of a node */
-static Py_ssize_t v_base, v_version;                  /* of a view */
-static PyObject *slots;                               /* gradwright.base.upward.slots */
-static Py_ssize_t s_tensor;
-static PyObject *mode_now, *plain, *ticket, *recorded_as;
-static PyObject *nothing; /* () */
-static PyObject *floats; /* Python numbers as tensors, by dtype and by type of scalar */
-
-static PyObject *
-new(PyTypeObject *type)
-{
-    return PyBaseObject_Type.tp_new(type, nothing, NULL);
-}
-
-/* Where instances of a class keep a slot; -1 and an exception if it is none. */
-static Py_ssize_t
-offset_of(PyObject *class, const char *name)
-{
-    PyObject *member = PyObject_GetAttrString(class, name);
-    if (!member)
-        return -1;
-    Py_ssize_t offset = -1;
-    if (Py_IS_TYPE(member, &PyMemberDescr_Type))
-        offset = ((PyMemberDescrObject *)member)->d_member->offset;
-    else
-        PyErr_Format(PyExc_TypeError, "%R.%s is no slot", class, name);
-    Py_DECREF(member);
-    return offset;
-}
-
-static PyObject *
-engine(PyObject *Py_UNUSED(module), PyObject *args)
-{
-    PyObject *tensor, *node, *view, *its_slots, *now, *its_plain, *next, *recorder, *tables;
-    if (!PyArg_ParseTuple(args, "O!O!O!OOOOOO:engine", &PyType_Type, &tensor, &PyType_Type, &node, &PyType_Type, &view,
-                          &its_slots, &now, &its_plain, &next, &recorder, &tables))
-        return NULL;
-    struct { Py_ssize_t *offset; PyObject *class; const char *name; Py_ssize_t found; } fields[] = {
-        {&t_array, tensor, "array", 0}, {&t_node, tensor, "_node", 0}, {&t_counter, tensor, "_counter", 0},
-        {&t_view, tensor, "_view", 0}, {&n_seq, node, "_seq", 0}, {&n_hooks, node, "_hooks", 0},
-        {&n_next, node, "_next", 0}, {&v_base, view, "_base", 0}, {&v_version, view, "version", 0},
-        {&s_tensor, (PyObject *)Py_TYPE(its_slots), "tensor", 0},
-    };
-    size_t count = sizeof fields / sizeof *fields;
-    for (size_t i = 0; i < count; i++)
-        if ((fields[i].found = offset_of(fields[i].class, fields[i].name)) < 0)
-            return NULL;
-    PyObject *variable = PyObject_GetAttrString(now, "__self__");
-    PyObject *counter = variable ? PyObject_GetAttrString(next, "__self__") : NULL;
-    PyObject *member = counter ? PyObject_GetAttrString(tensor, "array") : NULL;
-    if (member && (!PyContextVar_CheckExact(variable) || !Py_TYPE(counter)->tp_iternext)) {
-        PyErr_SetString(PyExc_TypeError, "engine(): no context variable, or no counter");
-        Py_CLEAR(member);
-    }
-    if (!member) {
-        Py_XDECREF(variable), Py_XDECREF(counter);
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++)
-        *fields[i].offset = fields[i].found;
-    Py_XSETREF(mode_now, variable); /* gradwright may have been imported before */
-    Py_XSETREF(ticket, counter);
-    Py_XSETREF(array_member, member);
-    Py_XSETREF(tensor_base, (PyTypeObject *)Py_NewRef(tensor));
-    Py_XSETREF(view_class, (PyTypeObject *)Py_NewRef(view));
-    Py_XSETREF(slots, Py_NewRef(its_slots));
-    Py_XSETREF(plain, Py_NewRef(its_plain));
-    Py_XSETREF(recorded_as, Py_NewRef(recorder));
-    Py_XSETREF(floats, Py_NewRef(tables));
-    Py_RETURN_NONE;
-}
-
-/* ---- operands ---- */
-
-/* Whether something is a tensor whose slots are what they seem. */
-static int
-is_tensor(PyObject *x)
-{
-    PyTypeObject *type = Py_TYPE(x), *usual = (PyTypeObject *)FIELD(slots, s_tensor);
-    if (type == usual)
-        return 1;
-    if (!PyType_IsSubtype(type, tensor_base) || type->tp_getattro != usual->tp_getattro)
-        return 0;
-    PyObject *member = PyObject_GetAttr((PyObject *)type, array_name);
-    if (!member)
-        PyErr_Clear();
-    Py_XDECREF(member);
-    return member == array_member;
-}
-
-/* Whether its slots hold what those of a finished tensor do. */
-static int
-is_whole(PyObject *x)
-{
-    PyObject *counter = FIELD(x, t_counter);
-    return FIELD(x, t_array) && FIELD(x, t_node) && FIELD(x, t_view) && counter && PyList_Check(counter)
-        && PyList_GET_SIZE(counter);
-}
-
-/* Whether a tensor may have to read its history, or its memory, anew. */
-static int
-stale(PyObject *x)
-{
-    PyObject *view = FIELD(x, t_view);
-    if (view == Py_None)
-        return 0;
-    if (!Py_IS_TYPE(view, view_class))
-        return 1;
-    PyObject *seen = FIELD(view, v_version), *base = FIELD(view, v_base), *counter = FIELD(x, t_counter);
-    if (!seen || !base || PyList_GET_ITEM(counter, 0) != seen)
-        return 1;
-    return FIELD(x, t_node) == Py_None && FIELD(base, t_node) != Py_None;
-}
+static PyObject *plan_name;
 
 /* ---- nodes ---- */
 
@@ -187,14 +67,6 @@ read_plan(Plan *plan, PyObject *record)
     return 0;
 }
 
-/* The version of a tensor, borrowed; NULL, without an exception, of memory that is also looked at. */
-static PyObject *
-version_of(PyObject *t)
-{
-    PyObject *version = PyList_GET_ITEM(FIELD(t, t_counter), 0);
-    return PyLong_CheckExact(version) ? version : NULL;
-}
-
 /* Whether a node can save what it is to. (Asked before the loop runs: the twin would run it again.) */
 static int
 can_save(const Plan *plan, PyObject *const *inputs)
@@ -203,16 +75,6 @@ can_save(const Plan *plan, PyObject *const *inputs)
         if (plan->value[i] < OUT && !version_of(inputs[plan->value[i]]))
             return 0;
     return 1;
-}
-
-/* A tensor as a node saves it: array, counter, version, node; the result has none yet. */
-static PyObject *
-packed(PyObject *t)
-{
-    PyObject *counter = FIELD(t, t_counter), *version = version_of(t);
-    if (!version) /* since the loop began */
-        return NULL;
-    return PyTuple_Pack(4, FIELD(t, t_array), counter, version, FIELD(t, t_node));
 }
 
 static PyObject *
@@ -245,7 +107,7 @@ node_of(const Plan *plan, PyObject *const *inputs, int count, PyObject *out)
         }
         PyTuple_SET_ITEM(saved, i, value);
     }
-    PyObject *targets = PyTuple_New(plan->targets), *seq = Py_TYPE(ticket)->tp_iternext(ticket);
+    PyObject *targets = PyTuple_New(plan->targets), *seq = next_number();
     PyObject *node = targets && seq ? new(plan->class) : NULL;
     if (!node) {
         Py_XDECREF(targets), Py_XDECREF(seq), Py_DECREF(saved);
@@ -355,18 +217,8 @@ result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
     Py_DECREF(arrays[0]), Py_XDECREF(arrays[1]);
     if (!array)
         return NULL;
-    PyTypeObject *type = (PyTypeObject *)FIELD(slots, s_tensor);
-    PyObject *out = new(type), *counter = PyList_New(1);
-    if (!out || !counter) {
-        Py_DECREF(array), Py_XDECREF(out), Py_XDECREF(counter);
-        return NULL;
-    }
-    PyList_SET_ITEM(counter, 0, PyLong_FromLong(0));
-    FIELD(out, t_array) = array;
-    FIELD(out, t_counter) = counter;
-    FIELD(out, t_view) = Py_NewRef(Py_None);
-    FIELD(out, t_node) = Py_NewRef(Py_None);
-    if (!plan)
+    PyObject *out = wrapped(array);
+    if (!out || !plan)
         return out;
     PyObject *node = node_of(plan, inputs, self->inputs, out);
     if (!node) {
@@ -493,21 +345,11 @@ static PyTypeObject Quick_Type = {
     .tp_members = quick_members,
 };
 
-static PyMethodDef functions[] = {
-    {"engine", engine, METH_VARARGS,
-     "engine(TensorBase, Node, View, slots, now, PLAIN, ticket, recorded_as, floats): what the engine consists of."},
-    {0},
-};
-
 int
 add_quick(PyObject *module)
 {
-    nothing = PyTuple_New(0);
-    array_name = PyUnicode_InternFromString("array");
     plan_name = PyUnicode_InternFromString("plan");
-    if (!nothing || !array_name || !plan_name || PyType_Ready(&Quick_Type) < 0)
+    if (!plan_name || PyType_Ready(&Quick_Type) < 0)
         return -1;
-    if (PyModule_AddObjectRef(module, "quick", (PyObject *)&Quick_Type) < 0)
-        return -1;
-    return PyModule_AddFunctions(module, functions);
+    return PyModule_AddObjectRef(module, "quick", (PyObject *)&Quick_Type);
 }
