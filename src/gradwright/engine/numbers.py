@@ -5,6 +5,8 @@ from __future__ import annotations
 from inspect import CO_VARARGS
 from typing import Any
 
+import numpy as np
+
 from gradwright.base.cpython.frames import ASKING, file_of, frame
 from gradwright.base.errors import kind, size
 from gradwright.base.source_line import is_own
@@ -28,10 +30,22 @@ def number(function: str, argument: str, value: Any) -> Any:
     return value.item()
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value counts something: an int, or what stands for one. A bool is meant as something else."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def flag(function: str, argument: str, value: Any) -> bool:
+    """An argument that is True or False; TypeError for others, as for the second dim in ``sum(0, 1)``."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{function}(): argument {argument!r} must be bool, not {kind(value)}")
+    return bool(value)
+
+
 def whole(function: str, argument: str, value: Any) -> int:
     """`number` of an argument that counts: TypeError for what is no int, such as 2.7, which would be cut."""
     found = value if value.__class__ is int else number(function, argument, value)
-    if not hasattr(found, "__index__"):
+    if not is_whole(found):
         raise TypeError(f"{function}(): argument {argument!r} must be int, not {kind(found)}"
                         + (f": write int({found!r})" if isinstance(found, float) else ""))  # fmt: skip
     return found.__index__()

@@ -39,7 +39,7 @@ from gradwright.face.methods.notebook import Notebook
 from gradwright.face.methods.placed import Placed, readable
 from gradwright.face.methods.subclasses import Subclasses, alike, attributes, refuse_dispatch
 from gradwright.face.reading import overwrite
-from gradwright.face.reading.torch import destination, to_dtype
+from gradwright.face.reading.torch import destination, one_dim, to_dtype
 from gradwright.function.watched.in_backward import leaves
 from gradwright.ops import arithmetic, piecewise
 
@@ -136,7 +136,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         ((3, 1), 1)
         """
         steps = strides(layout(self))
-        return steps if dim is None else steps[dim]
+        return steps if dim is None else steps[one_dim("stride", dim, len(steps))]
 
     def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether its elements lie in memory without gaps, in the order of the format: row-major by default.

@@ -1,3 +1,4 @@
+import contextlib
 import itertools
 from types import ModuleType
 from typing import Any
@@ -176,3 +177,40 @@ def test_dtypes_devices_and_formats_of_pytorchs_own_go_by_their_names(torch: Any
     assert got.dtype is gradwright.float64
     assert got.stride() in ((1,), (24, 12, 4, 1), (24, 1, 8, 2))
     assert got.is_contiguous(memory_format=torch.channels_last) == (got.stride() == (24, 1, 8, 2))
+
+
+MISREAD = """
+x.reshape() | x.view() | x.permute() | x.expand() | x.repeat() | x.resize_() | T.zeros(True) | T.randn(True)
+T.eye(True) | T.full((True,), 1.0) | T.linspace(0, 1, True) | T.randint(True, (2,)) | T.randperm(True)
+x.sum(True) | x.sum(dim=True) | x.sum(0, 1) | x.mean(True) | x.mean(0, 1) | x.prod(True) | x.max(True) | x.min(dim=True)
+x.amax((True,)) | x.argmax(True) | x.argmax(0, 1) | x.any(True) | x.all(True) | x.std(dim=True, unbiased=True)
+x.nansum(True) | x.count_nonzero(True) | x.median(True) | x.mode(True) | x.norm(2, True) | x.logsumexp(True)
+x.cumsum(True) | x.cumprod(dim=False) | x.cummax(True) | x.softmax(True) | x.log_softmax(dim=False)
+x.sort(True) | x.argsort(True) | x.topk(True) | x.kthvalue(True) | x.unsqueeze(True) | x.squeeze(True)
+x.transpose(True, False) | x.swapaxes(True, False) | x.movedim(True, False) | x.permute(True, False)
+x.reshape(True, 6) | x.reshape((True, 6)) | x.expand(True, 3) | x.repeat(True, 2) | x.tile(True, 2) | x.flip(True)
+x.flatten(True) | x.flatten(0, True) | x.unflatten(True, (3, 1)) | x.select(True, 0) | x.select(0, True)
+x.narrow(0, True, 1) | x.narrow(0, 0, True) | x.split(True) | x.chunk(True) | x.unbind(True) | x.roll(True)
+x.roll(1, True) | x.rot90(True) | x.repeat_interleave(True) | x.diag(True) | x.triu(True) | x.tril(True)
+x.diagonal(True) | x.gather(True, i) | x.scatter(True, i, 1.0) | x.scatter(0, i, 'a') | x.index_select(True, j)
+x.size(True) | x.stride(True) | x.unfold(True, 1, 1) | x.lerp(x, 'a') | T.cat([x, x], True) | T.stack([x, x], dim=True)
+T.set_grad_enabled('False') | T.nn.functional.one_hot(j, True)
+"""
+
+
+@pytest.mark.parametrize("call", [call.strip() for line in MISREAD.strip().split("\n") for call in line.split("|")])
+def test_a_bool_is_no_int_and_no_sizes_are_no_size(torch: ModuleType, call: str) -> None:
+    for T in (torch, gradwright):
+        given = {"T": T, "x": T.ones(2, 3), "i": T.tensor([[0, 1, 0]]), "j": T.tensor([0, 1])}
+        with contextlib.suppress(TypeError, RuntimeError, IndexError):
+            eval(call.replace("True", "1").replace("False", "0"), given)  # noqa: S307 - what was read is remembered
+        with pytest.raises(TypeError, match=r"\w"):
+            eval(call, given)  # noqa: S307
+
+
+def test_bools_that_pytorch_reads_as_sizes_are_read_so(torch: ModuleType) -> None:
+    for T in (torch, gradwright):
+        x = T.ones(2, 3)
+        assert x.view(6, True).shape == (6, 1)
+        assert x.new_ones((2, True)).shape == (2, 1)
+        assert T.nn.functional.pad(x, (0, x[0, 0].item() == 1)).shape == (2, 4)

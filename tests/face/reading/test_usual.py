@@ -37,7 +37,7 @@ def reductions() -> Iterator[tuple[Form, Form]]:
 
 
 def shapes() -> Iterator[tuple[Form, Form]]:
-    for shape in ((4, 3), (-1,), (2, -1), (12,), (), (0,), (-1, 0), (-1, -1), (5, -1), (-2, 6), (2.0, 6), (True, 12),
+    for shape in ((4, 3), (-1,), (2, -1), (12,), ((),), (0,), (-1, 0), (-1, -1), (5, -1), (-2, 6), (2.0, 6), (True, 12),
                   ((3, 4),), ([-1, 2],), ((3, 4), 1), (gw.Size((12,)),)):  # fmt: skip
         yield lambda x, s=shape: x.reshape(*s), lambda x, s=shape: x.reshape(shape=s[0] if is_list(s) else s)
         yield lambda x, s=shape: x.view(*s), lambda x, s=shape: x.view(size=s[0] if is_list(s) else s)

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, overload
 from gradwright.base.cpython.frames import frame, is_suspended, waits
 from gradwright.base.source_line import Place
 from gradwright.engine.mode import Mode, inside, now, recording, resumed, start_recording, stop_recording, switch
+from gradwright.engine.numbers import flag
 from gradwright.engine.strict import warn
 from gradwright.engine.watch import Watch
 
@@ -188,7 +189,7 @@ class set_grad_enabled(_Switch):
 
     def __init__(self, mode: bool) -> None:
         self._before = []
-        self.mode = bool(mode)
+        self.mode = flag("set_grad_enabled", "mode", mode)
         before = now()
         self.prev = before.records
         self._switch()

@@ -89,7 +89,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         return diag_embed(x, diagonal)
     if x.array.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.array.ndim}D")
-    return apply(_index.diagonal, (x,), {"offset": diagonal}).clone()
+    return apply(_index.diagonal, (x,), {"offset": whole("diag", "diagonal", diagonal)}).clone()
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -99,7 +99,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     x = x if (a, b) == (x.array.ndim - 2, x.array.ndim - 1) else movedim(x, (a, b), (-2, -1))
-    return apply(_index.diagonal, (x,), {"offset": offset})
+    return apply(_index.diagonal, (x,), {"offset": whole("diagonal", "offset", offset)})
 
 
 def trace(input: Tensor) -> Tensor:

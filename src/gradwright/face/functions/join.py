@@ -13,6 +13,7 @@ from gradwright.base.errors import kind
 from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply, joining
 from gradwright.engine.base import TensorBase
+from gradwright.engine.numbers import is_whole, whole
 from gradwright.face.functions.memory_format import contiguous_format
 from gradwright.face.functions.rearrange import atleast_1d, atleast_2d, atleast_3d, constant_pad_nd
 from gradwright.face.functions.shape import expand, reshape
@@ -133,7 +134,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int] | None = N
     how: Any = split_size if split_size_or_sections is None else split_size_or_sections
     if isinstance(how, (tuple, list)):
         return split_with_sizes(x, how, dim)
-    if not hasattr(how, "__index__"):
+    if not is_whole(how):
         raise TypeError(f"split(): argument 'split_size_or_sections' must be int or a list of ints, not {kind(how)}")
     axis, n = _divided("split", x, dim)
     step = how.__index__()
@@ -185,7 +186,7 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     axis, n = _divided("tensor_split", x, dim)
     if isinstance(how, (tuple, list)):
         return _cut(x, [None, *how, None], axis)
-    if how is None or not hasattr(how, "__index__"):
+    if not is_whole(how):
         raise TypeError(f"tensor_split(): argument 'indices_or_sections' must be int or list of ints, not {kind(how)}")
     pieces = how.__index__()
     if pieces < 1:
@@ -234,6 +235,7 @@ def chunk(input: Tensor, chunks: int, dim: int = FIRST, *, axis: int | None = No
     x = tensor_arg("chunk", input)
     if x.array.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    chunks = whole("chunk", "chunks", chunks)
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis, n = _divided("chunk", x, dim)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import TYPE_CHECKING, Any, cast
 
 from gradwright.backends.generic import HERE
@@ -75,7 +74,7 @@ def roll(input: Tensor, shifts: Ints, dims: Dims = None) -> Tensor:
     """Entries moved on by ``shifts`` along ``dims`` (through all entries in order if None), wrapping round."""
     x = tensor_arg("roll", input)
     many = () if dims is None else (dims,) if hasattr(dims, "__index__") else tuple(dims)
-    by = tuple(map(index, (shifts,) if hasattr(shifts, "__index__") else shifts))
+    by = tuple([whole("roll", "shifts", s) for s in ((shifts,) if hasattr(shifts, "__index__") else shifts)])
     if not by:
         raise RuntimeError("`shifts` required (roll(): argument 'shifts' is empty)")
     if not many and len(by) == 1:

@@ -8,7 +8,7 @@ from gradwright import backends
 from gradwright.base import dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import flag, number
 from gradwright.engine.view import alias_of
 from gradwright.face.functions.elementwise import isnan, masked_fill, maximum, minimum, ne
 from gradwright.face.functions.returns import return_type
@@ -41,9 +41,9 @@ _DIMMED = {
 def reduced(op: Op, function: str, x: Any, dim: Any, keepdim: bool, **static: Any) -> Any:
     """A reduction run over ``dim``: an int, several, or None for all."""
     if dim is None:
-        return apply_one(op, x, {"axis": None, "keepdims": keepdim, **static})
+        return apply_one(op, x, {"axis": None, "keepdims": flag(function, "keepdim", keepdim), **static})
     axis = dims(function, dim, x.array.ndim)
-    return apply_one(_DIMMED.get(op, op), x, {"axis": axis, "keepdims": bool(keepdim), **static})
+    return apply_one(_DIMMED.get(op, op), x, {"axis": axis, "keepdims": flag(function, "keepdim", keepdim), **static})
 
 
 def widened(x: Any, dtype: Any) -> Any:
@@ -262,8 +262,8 @@ def _position(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
     x = tensor_arg(name, x)
     if x.array.size == 0 and dim is None:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    axis = None if dim is None else one_dim(name, dim, x.array.ndim)
-    return apply(op, (nonempty(name, x, dim),), {"axis": axis if x.array.ndim else None, "keepdims": keepdim})
+    axis, keeps = None if dim is None else one_dim(name, dim, x.array.ndim), flag(name, "keepdim", keepdim)
+    return apply(op, (nonempty(name, x, dim),), {"axis": axis if x.array.ndim else None, "keepdims": keeps})
 
 
 @numpy_names

@@ -50,7 +50,7 @@ def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Listed]:
                     wrong = next(n for n in named if given or n != argument)
                     raise TypeError(f"{name}() got an unexpected keyword argument {wrong!r}")
                 given = (named[argument],)
-            return f(tensor_arg(name, input), sizes(name, given))
+            return f(tensor_arg(name, input), sizes(name, given, argument))
 
         return call
 

@@ -29,7 +29,7 @@ __all__ = ["corrcoef", "cov", "nanquantile", "quantile", "std", "std_mean", "var
 
 
 def _spread(op: Op, name: str, x: Any, dim: Any, keepdim: bool, unbiased: bool | None, correction: Any) -> Any:
-    if isinstance(dim, bool):  # var(input, unbiased)
+    if isinstance(dim, bool) and unbiased is None:  # var(input, unbiased)
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}(): 'unbiased' and 'correction' both given")

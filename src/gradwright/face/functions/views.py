@@ -18,6 +18,7 @@ from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import layout, leave, share, writable
 from gradwright.engine.mode import inside, is_grad_enabled, is_inference_mode_enabled, recording, resumed
 from gradwright.engine.node import AccumulateGrad, NotDifferentiable
+from gradwright.engine.numbers import whole
 from gradwright.engine.version import bump
 from gradwright.engine.view import alias_of, check_history, check_tracked, show
 from gradwright.face.functions.diagonal import diagonal
@@ -47,11 +48,11 @@ _windows = _index.restride.variant("UnfoldBackward0")
 _strided = _index.restride
 
 
-def _integer(name: str, value: Any) -> int:
+def _integer(function: str, name: str, value: Any) -> int:
     """An int, also from a 0-d tensor of integers."""
     if isinstance(value, TensorBase) and (value.array.ndim or dtypes.kind(value.array.dtype) not in "iu"):
         raise RuntimeError(f"{name} must be an 0-dim integral Tensor.")
-    return int(value.array) if isinstance(value, TensorBase) else value.__index__()
+    return int(value.array) if isinstance(value, TensorBase) else whole(function, name, value)
 
 
 @numpy_names
@@ -60,8 +61,8 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     x = tensor_arg("narrow", input)
     if not x.array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    axis, start = one_dim("narrow", dim, x.array.ndim), _integer("start", start)
-    n = x.array.shape[axis]
+    axis, start = one_dim("narrow", dim, x.array.ndim), _integer("narrow", "start", start)
+    n, length = x.array.shape[axis], whole("narrow", "length", length)
     first = start + n if start < 0 else start
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -78,7 +79,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     x = tensor_arg("select", input)
     if x.array.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    axis, k = one_dim("select", dim, x.array.ndim), _integer("index", index)
+    axis, k = one_dim("select", dim, x.array.ndim), _integer("select", "index", index)
     n = x.array.shape[axis]
     if not -n <= k < n:
         where = f"tensor of size {_text(x.array.shape)} at dimension {axis}"
@@ -326,7 +327,7 @@ def resize_(self: Tensor, *size: int | Sequence[int], memory_format: MemoryForma
 
     What its memory holds stays. If that is too small, the tensor gets its own, in which new entries are 0.
     """
-    shape = sizes("resize_", size)
+    shape = sizes("resize_", size, "size")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if min(shape, default=0) < 0:

@@ -15,6 +15,7 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
 from gradwright.engine.mode import now
+from gradwright.engine.numbers import is_whole
 from gradwright.ops.declare import table
 
 NUMBER = (bool, int, float, complex, np.generic)
@@ -34,10 +35,9 @@ def axis_reader(name: str, outside: str, least: int) -> Callable[..., int]:
         n = ndim or least
         if axis.__class__ is int and 0 <= axis < n:
             return axis
-        try:
-            index: int = axis.__index__()
-        except AttributeError:
-            raise TypeError(f"{function}(): argument '{argument}' must be int, not {kind(axis)}") from None
+        if not is_whole(axis):
+            raise TypeError(f"{function}(): argument '{argument}' must be int, not {kind(axis)}")
+        index: int = axis.__index__()
         if not -n <= index < n:
             raise IndexError(outside.format(function=function, argument=argument, index=index, n=n, last=n - 1))
         return index % n

@@ -17,7 +17,7 @@ from gradwright.base.errors import kind, no_tensor
 from gradwright.base.source_line import warn
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
-from gradwright.engine.numbers import number
+from gradwright.engine.numbers import is_whole, number
 from gradwright.engine.view import catch_up
 from gradwright.face.reading.common import NUMBER, axis_reader, beside, cast, common_dtype, taken
 from gradwright.face.reading.keywords import names_of, unexpected
@@ -75,8 +75,10 @@ def dims(function: str, dim: Any, ndim: int) -> tuple[int, ...] | None:
     return many if ndim else None
 
 
-def sizes(function: str, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes given as ``f(2, 3)`` or ``f((2, 3))``."""
+def sizes(function: str, given: tuple[Any, ...], needed: str = "") -> tuple[int, ...]:
+    """Sizes given as ``f(2, 3)`` or ``f((2, 3))``; as ``f()`` unless they are ``needed``, by that name."""
+    if needed and not given:
+        raise TypeError(f"{function}() missing 1 required positional argument: {needed!r}")
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     for n in given:
@@ -84,11 +86,10 @@ def sizes(function: str, given: tuple[Any, ...]) -> tuple[int, ...]:
             break
     else:
         return given
-    try:
-        return tuple([n.__index__() for n in given])
-    except AttributeError:
-        wrong = kind(next(n for n in given if not hasattr(n, "__index__")))
-        raise TypeError(f"{function}(): argument 'size' must be ints or a tuple of ints, but got {wrong}") from None
+    for n in given:
+        if not (is_whole(n) or (isinstance(n, bool) and n is not given[0])):  # as PyTorch, which looks at the first
+            raise TypeError(f"{function}(): argument 'size' must be ints or a tuple of ints, but got {kind(n)}")
+    return tuple([n.__index__() for n in given])
 
 
 def to_dtype(x: Any, d: Any) -> Any:
@@ -200,6 +201,8 @@ def number_as(function: str, value: Any, dtype: Any) -> Any:
     if isinstance(value, (bool, np.bool_)) or d is dtypes.boolean:
         return np.bool_(value).astype(d.dtype)
     low, high = _range(d)
+    if not hasattr(value, "imag"):
+        raise TypeError(f"{function}(): argument 'value' must be Number, not {kind(value)}")
     parts = value.real, value.imag
     fits = all(low <= v <= high or (d.category >= dtypes.FLOAT and not math.isfinite(v)) for v in parts)
     if fits and d.is_complex:

@@ -44,6 +44,8 @@ def sizes_of(x: Any, given: Any) -> Any:
     """The shape that a tensor is to have, given as one or several sizes, -1 worked out; None if that is unusual."""
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
+    elif not given:
+        return None
     rest, at = 1, None
     for k, n in enumerate(given):
         if n.__class__ is not int:
