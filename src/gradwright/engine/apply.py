@@ -24,7 +24,7 @@ from gradwright.engine.general import general, in_rows
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.nodes_of_ops import OpNode, recorder
 from gradwright.engine.view import View, mark_view, refresh
-from gradwright.native import core
+from gradwright.native import core, front
 from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ _MANY = 3
 """With more inputs than this there is no quick callable."""
 
 TEXT = """
-                  |def bind(op, formula, slow, records, beside=None, native=None):
+                  |def bind(op, formula, slow, records, beside=None):
                   |    def call({parameters}:
-native            |        if (out := native({given})) is not None: return out
 -number           |        try:
 -number           |            {a} = {x}.array
 -number static    |        except AttributeError: {elsewhere}
@@ -112,7 +111,6 @@ class Call(NamedTuple):
         views: whether the result may be a view of the first array.
         variadic: whether a node is made of all inputs in one tuple.
         rows: whether the result is to lie row by row in memory.
-        native: whether the core is asked first (native/quick.c), which does what the lines after it do or gives None.
     """
 
     tensors: tuple[str, ...]
@@ -125,7 +123,6 @@ class Call(NamedTuple):
     views: bool = False
     variadic: bool = False
     rows: bool = False
-    native: bool = False
 
     def arrays(self) -> list[str]:
         """The name of the array of each tensor: ``a`` is that of the first argument."""
@@ -212,10 +209,11 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
 
 def _bound(call: Call, op: Op, slow: Callable[..., Any], beside: Any = None) -> Callable[..., Any]:
     """The quick callable of an operation."""
-    formula, quick, records = looped(op.forward, op.muted), None, [None] * (2 << len(call.tensors)) * call.records
-    if formula is not op.muted and not call.static:
-        quick = core.quick(op, formula, records, beside, call.tensors[0] == "other", call.broadcasts)
-    return _compiled(call._replace(native=quick is not None))(op, formula, slow, records, beside, quick)
+    formula, records = looped(op.forward, op.muted), [None] * (2 << len(call.tensors)) * call.records
+    made = _compiled(call)(op, formula, slow, records, beside)
+    if formula is op.muted or call.static:
+        return made
+    return front(made, "quick", op, formula, records, beside, call.tensors[0] == "other", call.broadcasts)
 
 
 def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:

@@ -82,6 +82,12 @@ def twin(name: str, function: F, *more: Any) -> F:
     return made
 
 
+def front(function: F, name: str, *of: Any) -> F:
+    """The function, before which C is asked (native/front.c): by the form ``name``, made ``of`` these."""
+    form = getattr(core, name, None)
+    return function if form is None else core.front(function, form(*of))
+
+
 def plan(op: Any, mask: Sequence[bool], names: Sequence[str], packed: int, cls: type) -> Any:
     """What the function that records an operation of one or two tensors does, as quick.c reads it.
 

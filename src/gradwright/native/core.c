@@ -14,7 +14,16 @@ fill(PyObject *module)
         return -1;
     }
     Py_DECREF(built_from);
-    return add_loops(module) < 0 || add_engine(module) < 0 || add_quick(module) < 0 ? -1 : 0;
+    int (*parts[])(PyObject *) = {
+        add_loops,
+        add_engine,
+        add_front,
+        add_quick,
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i](module) < 0)
+            return -1;
+    return 0;
 }
 
 static struct PyModuleDef definition = {

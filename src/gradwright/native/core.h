@@ -76,6 +76,20 @@ PyObject *wrapped(PyObject *array); /* a new tensor over an array, which it take
 
 int add_engine(PyObject *module);
 
+/* front.c: Python functions that C is asked before */
+
+typedef struct Early {
+    PyObject_HEAD
+    /* What C makes of a call; NULL, perhaps with an exception, if that is for the function. */
+    PyObject *(*ask)(struct Early *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+    PyObject *code; /* that the function has, or had before it asked the classes of its arguments */
+    unsigned long long taken, left;
+} Early;
+
+extern PyTypeObject Early_Type;
+
+int add_front(PyObject *module);
+
 /* quick.c */
 
 int add_quick(PyObject *module);

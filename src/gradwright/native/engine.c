@@ -16,12 +16,11 @@ Py_ssize_t s_tensor;
 
 static Py_ssize_t v_base, v_version; /* of a view */
 static PyObject *array_member, *array_name, *ticket;
-static PyObject *nothing; /* () */
 
 PyObject *
 new(PyTypeObject *type)
 {
-    return PyBaseObject_Type.tp_new(type, nothing, NULL);
+    return type->tp_alloc(type, 0);
 }
 
 PyObject *
@@ -167,7 +166,6 @@ static PyMethodDef functions[] = {
 int
 add_engine(PyObject *module)
 {
-    nothing = PyTuple_New(0);
     array_name = PyUnicode_InternFromString("array");
-    return !nothing || !array_name ? -1 : PyModule_AddFunctions(module, functions);
+    return !array_name ? -1 : PyModule_AddFunctions(module, functions);
 }

@@ -27,13 +27,11 @@ typedef struct {
 } Plan;
 
 typedef struct {
-    PyObject_HEAD
-    vectorcallfunc call;
+    Early early;
     PyObject *op, *records, *loop;
     PyObject *numbers[2][4]; /* the tables of floats and of ints: by dtype of an array, by type of a scalar */
     int inputs, reflected, broadcasts; /* of two inputs the second may be a Python number */
     Plan plans[MOST_CASES];
-    unsigned long long taken, left;
 } Quick;
 
 /* Read what `record` says of itself: (class, slot, inputs that need a gradient, what is saved); None leaves it to it. */
@@ -230,27 +228,15 @@ result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
 }
 
 static PyObject *
-quick_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+quick_ask(Early *early, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    Quick *self = (Quick *)callable;
-    if (PyVectorcall_NARGS(nargsf) != self->inputs || kwnames) {
-        PyErr_Format(PyExc_TypeError, "%R takes %d arguments", callable, self->inputs);
+    Quick *self = (Quick *)early;
+    if (count != self->inputs || kwnames)
         return NULL;
-    }
     PyObject *made = NULL;
     PyObject *out = result_of(self, args[0], self->inputs > 1 ? args[1] : NULL, &made);
     Py_XDECREF(made);
-    if (out) {
-        self->taken++;
-        return out;
-    }
-    self->left++;
-    if (PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) /* an interrupt */
-            return NULL;
-        PyErr_Clear(); /* the twin says so, too */
-    }
-    Py_RETURN_NONE;
+    return out;
 }
 
 static PyObject *
@@ -264,7 +250,7 @@ quick_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     Quick *self = (Quick *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
-    self->call = quick_call;
+    self->early.ask = quick_ask;
     self->op = Py_NewRef(op);
     self->loop = Py_NewRef(loop);
     self->records = Py_NewRef(records);
@@ -303,6 +289,7 @@ quick_traverse(Quick *self, visitproc visit, void *arg)
 static int
 quick_clear(Quick *self)
 {
+    Py_CLEAR(self->early.code);
     Py_CLEAR(self->op);
     Py_CLEAR(self->loop);
     Py_CLEAR(self->records);
@@ -324,8 +311,6 @@ quick_dealloc(Quick *self)
 }
 
 static PyMemberDef quick_members[] = {
-    {"taken", T_ULONGLONG, offsetof(Quick, taken), READONLY, "how often it gave a result"},
-    {"left", T_ULONGLONG, offsetof(Quick, left), READONLY, "how often it left that to its twin"},
     {"op", T_OBJECT, offsetof(Quick, op), READONLY, "the operation"},
     {0},
 };
@@ -333,11 +318,10 @@ static PyMemberDef quick_members[] = {
 static PyTypeObject Quick_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "gradwright.native._core.quick",
-    .tp_doc = "quick(op, loop, records, beside, reflected, broadcasts): an operation's usual call, or None.",
+    .tp_doc = "quick(op, loop, records, beside, reflected, broadcasts): what is asked before an operation.",
     .tp_basicsize = sizeof(Quick),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Quick, call),
-    .tp_call = PyVectorcall_Call,
+    .tp_base = &Early_Type,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = quick_new,
     .tp_dealloc = (destructor)quick_dealloc,
     .tp_traverse = (traverseproc)quick_traverse,

@@ -12,11 +12,14 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from gradwright.base.cpython.frames import ASKING
+from gradwright.native import core
 
 Ask = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 KNOWN: set[type] = set()
 """The classes of which nothing is asked."""
+if core is not None:
+    core.known_classes(KNOWN)
 
 _ANY = '''
 def bind({free}):
