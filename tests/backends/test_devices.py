@@ -36,12 +36,29 @@ def test_devices(T):
 
 
 def test_other_devices_are_refused():
-    for make in (lambda: gradwright.device("hpu"), lambda: gradwright.ones(2, device="hpu:0"),
-                 lambda: gradwright.ones(2).to("mps")):  # fmt: skip
+    for make in (lambda: gradwright.device("hpux"), lambda: gradwright.ones(2, device="hpu:0"),
+                 lambda: gradwright.ones(2).to("mps"), lambda: gradwright.empty(2, device="meta")):  # fmt: skip
         with pytest.raises(RuntimeError, match=r"gradwright has no device '.*': every tensor lives on 'cpu'"):
             make()
+    with pytest.raises(RuntimeError, match="a GPU is 'cuda', where"):
+        gradwright.device("gpu")
     with pytest.raises(TypeError, match="device: expected a string or a device, got 3"):
         gradwright.device(3)
+
+
+KINDS = ("cuda", "cuda:1", "meta", "mps", "xpu:0")
+
+
+def test_kinds_of_devices_can_be_named_anywhere(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "there", lambda kind: [])
+    for T in (gradwright, torch):
+        assert [str(T.device(name)) for name in KINDS] == list(KINDS)
+        assert [T.device(name).index for name in KINDS] == [None, 1, None, None, 0]
+        named = {T.device(name): name for name in (*KINDS, "cpu")}
+        assert len(named) == 6
+        assert T.device("cuda", 1) == T.device("cuda:1") == copied(T.device("cuda:1")) != T.device("cuda")
+        with pytest.raises(RuntimeError, match="Invalid device string: 'cpu:-2'"):
+            T.device("cpu:-2")
 
 
 def test_another_library_goes_by_its_name() -> None:
@@ -74,7 +91,7 @@ def test_a_kind_of_which_there_is_none(monkeypatch: pytest.MonkeyPatch, name: st
     monkeypatch.delitem(sys.modules, "gradwright.backends.jax", raising=False)
     monkeypatch.setattr(devices, "find_spec", lambda package: None)
     with pytest.raises(RuntimeError, match=rf"no device '{name}': such devices are JAX's.* pip install 'jax\[.*\]'"):
-        device(name)
+        gradwright.ones(1, device=name)
     assert devices.there(name.partition(":")[0]) == []
 
 

@@ -67,7 +67,7 @@ def test_a_traceback_holds_the_program_alone(tmp_path, python):
         "    f()\n"
         f'  File "{program}", line 2, in f\n'
         "    from torch import frobnicate\n"
-        "ModuleNotFoundError: gradwright has no torch.frobnicate yet\n"
+        "ModuleNotFoundError: PyTorch has no torch.frobnicate, and neither has gradwright\n"
         "\n"
         "The above exception was the direct cause of the following exception:\n"
         "\n"

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -165,7 +166,7 @@ def test_importing_the_module_of_a_function_leaves_the_function():
 @pytest.mark.usefixtures("hook")
 def test_what_is_in_no_torch_says_so_at_once(name):
     module, _, last = name.rpartition(".")
-    message = f"^gradwright has no {name} yet".replace(".", r"\.") + r"(\. Did you mean: '\w+'\?)?$"
+    message = rf"^PyTorch has no {re.escape(name)}, and neither has gradwright(\. Did you mean: '\w+'\?)?$"
     holder = importlib.import_module(module)
     assert not hasattr(holder, last)
     with pytest.raises(AttributeError, match=message):
@@ -174,6 +175,13 @@ def test_what_is_in_no_torch_says_so_at_once(name):
         imported(f"from {module} import {last}")
     with pytest.raises(ModuleNotFoundError, match=message):
         imported(f"import {name}")
+
+
+@pytest.mark.usefixtures("hook")
+def test_a_module_that_is_called_names_the_class():
+    with pytest.raises(TypeError, match=r"^torch\.optim\.adam is a module, which cannot be called: did you mean "
+                                        r"torch\.optim\.Adam\?$"):  # fmt: skip
+        importlib.import_module("torch.optim.adam")()
 
 
 @pytest.mark.parametrize("name", [
@@ -255,17 +263,14 @@ def test_a_mention_in_a_function_or_a_class_fails_where_it_is_used():
 def test_the_nearest_name_is_suggested(wrong, right):
     module, _, last = wrong.rpartition(".")
     for statement in (f"from {module} import {last}", f"import {wrong}"):
-        with pytest.raises(ImportError, match=rf"yet\. Did you mean: '{right}'\?$"):
+        with pytest.raises(ImportError, match=rf"neither has gradwright\. Did you mean: '{right}'\?$"):
             imported(statement)
     holder = importlib.import_module(module)
     with pytest.raises(AttributeError) as error:
         getattr(holder, last)
     assert error.value.name == last
-    if module == "torch":  # which has more names than Python looks through
-        assert str(error.value).endswith(f"yet. Did you mean: '{right}'?")
-        assert error.value.obj is None
-    else:
-        assert error.value.obj is holder  # from which Python suggests, with the same words
+    assert str(error.value).endswith(f"neither has gradwright. Did you mean: '{right}'?")
+    assert error.value.obj is None  # of which Python would suggest the same once more
 
 
 @pytest.mark.usefixtures("hook")

@@ -6,6 +6,7 @@ import sys
 from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
+from re import fullmatch
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,13 @@ PLUGINS = {"cuda": ("jax_plugins", "jax[cuda13]"), "tpu": ("libtpu", "jax[tpu]")
 """Kinds of JAX's devices, the package without which there are none, and what installs it."""
 
 
+NOMINAL = frozenset((
+    "cuda", "fpga", "hip", "hpu", "ideep", "ipu", "lazy", "maia", "meta", "mkldnn", "mps", "mtia", "opencl", "opengl",
+    "privateuseone", "ve", "vulkan", "xla", "xpu",
+))  # fmt: skip
+"""PyTorch's kinds of devices beside the CPU: one of them is a value even where there is none."""
+
+
 class device:
     """Where a tensor lives: an array library, and one of its devices.
 
@@ -32,16 +40,21 @@ class device:
     is registered goes by its name, with a device's place in the library's own list of devices behind it if it is not
     the default one: ``"array-api-strict"``, ``"array-api-strict:1"``. The library's own device object will do as well.
 
+    A kind of PyTorch's that is not here ("cuda" without one, "meta") is a value that can be named and compared; what
+    would put a tensor there raises RuntimeError.
+
     In a ``with`` block it is where tensors are made unless told otherwise, as `set_default_device` says for good.
 
     Several devices that hold tensors together are one, too, a mesh (`gradwright.distributed.mesh`): "jax:batch=8".
 
     Attributes: ``type`` ("cpu", "jax", "cuda", "tpu" or the name of the library), ``index`` (the device's place; None
-    on the CPU and for a mesh), ``mesh`` ("batch=8"; None for one device), ``library`` (what `gradwright.backends` knows
-    of it), ``native`` (the library's own device).
+    on the CPU, for a mesh, and for a kind that is not here and was named without one), ``mesh`` ("batch=8"; None for
+    one device), ``library`` (what `gradwright.backends` knows of it), ``native`` (the library's own device).
 
     >>> device("cpu")
     device(type='cpu')
+    >>> device("meta") == device("cpu")
+    False
 
     Raises RuntimeError for a library or device that is not known, ImportError where JAX is not installed, TypeError for
     what names none.
@@ -50,13 +63,15 @@ class device:
     __slots__ = ("index", "library", "mesh", "native", "type")
     type: str
     mesh: str | None
+    library: Library
+    native: Any
 
     def __init__(self, type: device | str | int = "cpu", index: int | None = None) -> None:
         self.type, self.index, self.mesh = "cpu", index, None
-        self.library, self.native = NUMPY, "cpu"
         if isinstance(type, device):
-            for name in device.__slots__:
-                setattr(self, name, getattr(type, name))
+            self.type, self.index, self.mesh = type.type, type.index, type.mesh
+            if type.is_here:
+                self.library, self.native = type.library, type.native
         elif not isinstance(type, str) and type.__class__.__module__ == "torch" and type.__class__.__name__ == "device":
             self.__init__(str(type), index)  # type: ignore[misc]
         elif not isinstance(type, str):
@@ -64,8 +79,25 @@ class device:
             if one is None:
                 raise TypeError(f"device: expected a string or a device, got {type!r}")
             self._become(one, type)
-        elif type.partition(":")[0] != "cpu":
+        elif not (named := fullmatch(r"([^:]+)(:\d+)?", type)) or named[1] not in NOMINAL | {"cpu"}:
             self._become(*_read(type, index))
+        elif named[1] == "cpu":
+            self.library, self.native = NUMPY, "cpu"
+        elif there(named[1]):
+            self._become(*_read(type, index))
+        else:
+            self.type, self.index = named[1], int(named[2][1:]) if named[2] else index
+
+    @property
+    def is_here(self) -> bool:
+        """Whether tensors can be there; of the kinds that PyTorch has, some can only be named."""
+        return self.type not in NOMINAL or bool(there(self.type))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("library", "native"):
+            raise AttributeError(f"'device' object has no attribute {name!r}", name=name, obj=self)
+        self._become(*_read(str(self), None))  # which raises, unless it is here by now
+        return getattr(self, name)
 
     def _become(self, one: Library, native: Any) -> None:
         self.library, self.native = one, native
@@ -74,18 +106,22 @@ class device:
     def __repr__(self) -> str:
         if self.mesh is not None:
             return f"device(type={self.type!r}, mesh={self.mesh!r})"
-        return "device(type='cpu')" if self.type == "cpu" else f"device(type={self.type!r}, index={self.index})"
+        numbered = self.type != "cpu" and self.index is not None
+        return f"device(type={self.type!r}, index={self.index})" if numbered else f"device(type={self.type!r})"
 
     def __str__(self) -> str:
         if self.mesh is not None:
             return f"{self.type}:{self.mesh}"
-        return "cpu" if self.type == "cpu" else f"{self.type}:{self.index}"
+        return self.type if self.type == "cpu" or self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> Any:
-        return isinstance(other, device) and (other.library, other.native) == (self.library, self.native)
+        return isinstance(other, device) and other._key() == self._key()
 
     def __hash__(self) -> Any:
-        return hash((self.type, self.native))
+        return hash((self.type, self._key()[1]))
+
+    def _key(self) -> tuple[Any, Any]:
+        return (self.library, self.native) if self.is_here else (None, self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (str(self),)
@@ -151,7 +187,12 @@ def _read(text: str, index: int | None) -> tuple[Library, Any]:
     if one is None:
         if name in dtypes.NAMES:
             raise RuntimeError(f"Invalid device string: {name!r}, a dtype by its name; expected gradwright.{name}")
+        if name == "cpu":
+            raise RuntimeError(f"Invalid device string: {text!r}; expected 'cpu'")
         names = dict.fromkeys(("cpu", *(name for one in _others() for name in one.kinds()), *BROUGHT))
+        if name == "gpu":
+            raise RuntimeError("Expected a kind of device at start of device string: gpu; a GPU is 'cuda', where "
+                               "torch.cuda.is_available(), else there is 'cpu'")  # fmt: skip
         raise RuntimeError(f"gradwright has no device {text!r}: every tensor lives on {', '.join(map(repr, names))}"
                            "; gradwright.backends.register makes another library known")  # fmt: skip
     if "=" in number:
@@ -175,8 +216,8 @@ def may_be_there(kind: str) -> bool:
 
 
 def there(kind: str) -> list[Any]:
-    """JAX's devices of this kind, "cuda" or "tpu": none where JAX is not installed."""
-    if not may_be_there(kind):
+    """JAX's devices of this kind: none if it is another than "cuda" and "tpu", or where JAX is not installed."""
+    if kind not in PLUGINS or not may_be_there(kind):
         return []
     try:
         return list(import_module(BROUGHT[kind]).JAX.kinds()[kind])
@@ -209,7 +250,8 @@ def place(device_or_name: Any) -> device:
 
 def cuda(number: Any = None) -> device:
     """The CUDA device of this number, or name; the current one for None. RuntimeError where there is none."""
-    return device("cuda", number) if number is None or isinstance(number, int) else place(number)
+    one = device("cuda", number) if number is None or isinstance(number, int) else place(number)
+    return one if one.is_here else device(one.native)  # which raises
 
 
 def chosen(device_or_name: Any) -> device | None:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         return refused("audit", f"nothing to run: {USAGE}")
     with Attempt() as attempt:
         if not arguments.torch:
-            hook.install()
+            hook.serve()
         if arguments.module:
             made = program.module(arguments.module[0], arguments.module[1:])
         else:

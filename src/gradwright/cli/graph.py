@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the function, show its graph, and return the exit status."""
     ours = "torch" not in sys.modules
     if ours:
-        hook.install()
+        hook.serve()
     try:
         with redirect_stdout(sys.stderr):  # what the program prints is no part of what was asked for
             result, names = _called(_function(arguments.target))

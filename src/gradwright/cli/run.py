@@ -50,11 +50,11 @@ def run_program(name: str, args: Sequence[str] = (), module: bool = False) -> in
     """
     try:
         if module:
-            hook.install()  # the packages above the module are imported now
+            hook.serve()  # the packages above the module are imported now
             made = program.module(name, args)
         else:
             made = program.script(name, args)
-            hook.install()
+            hook.serve()
     except (OSError, RuntimeError, program.NoProgramError) as e:
         reason = f"cannot read {name}: {e.strerror}" if isinstance(e, OSError) else str(e)
         print(f"gradwright run: {reason}", file=sys.stderr)

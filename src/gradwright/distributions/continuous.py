@@ -157,8 +157,7 @@ class Cauchy(LocationScale):
     variance = property(lambda self: self.loc.new_full(self.loc.shape, math.inf))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        u = draws.uniform(self.loc, self._extended_shape(sample_shape))
-        return self.loc + ((u - 0.5) * math.pi).tan() * self.scale
+        return self.loc + draws.cauchy(self.loc, self._extended_shape(sample_shape)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         return -math.log(math.pi) - self.scale.log() - (self._z(value) ** 2).log1p()

@@ -21,7 +21,6 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.face import random
 from gradwright.face.creation import arange, eye
 from gradwright.face.functions.elementwise import where
-from gradwright.face.functions.scan import cumsum
 from gradwright.face.functions.scatter import gather
 from gradwright.face.functions.shape import broadcast_tensors
 from gradwright.face.special_names import gammaln as lgamma
@@ -338,9 +337,11 @@ class Categorical(Distribution):
             p = self.probs.double()
             if breaks(constraints.nonnegative, p):
                 raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-            ends = cumsum(p, -1)
-            u = random.rand(self._extended_shape(sample_shape), dtype=p.dtype, device=p.device) * ends[..., -1]
-            return (u.unsqueeze(-1) >= ends).sum(-1)
+            shape = self._extended_shape(sample_shape)
+            if not math.prod(shape):
+                return p.new_zeros(shape, dtype=dtypes.int64)
+            drawn = random.multinomial(p.reshape(-1, p.shape[-1]), math.prod(sample_shape), True)
+            return drawn.mT.reshape(shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         value, log_p = broadcast_tensors(self._checked(value).long().unsqueeze(-1), self.logits)

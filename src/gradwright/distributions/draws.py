@@ -170,8 +170,14 @@ def uniform(like: Any, shape: Any) -> Any:
 
 
 def exponential(like: Any, shape: Any) -> Any:
-    """Standard exponential numbers."""
-    return -uniform(like, shape).log()
+    """Standard exponential numbers, 0 left out."""
+    drawn = random.exponential_(like.detach().new_empty(shape))
+    return drawn.clamp(min=dtypes.finfo(like.dtype).tiny)
+
+
+def cauchy(like: Any, shape: Any) -> Any:
+    """Standard Cauchy numbers."""
+    return random.cauchy_(like.detach().new_empty(shape))
 
 
 def gamma(concentration: Any) -> Any:
@@ -191,12 +197,10 @@ def angle(concentration: Any) -> Any:
 def dirichlet(concentration: Any) -> Any:
     """Draws from Dirichlet(concentration), along the last dim, which have derivatives by it.
 
-    The gamma variables that they are shares of are drawn as logarithms, G(a) = G(a + 1) U**(1/a): small
-    concentrations do not underflow.
+    The gamma variables that they are shares of are drawn as logarithms: small concentrations do not underflow.
     """
     with no_grad():
-        larger = random.drawn_by("standard_gamma", concentration + 1)
-        logs = larger.log() + uniform(concentration, concentration.shape).log() / concentration
+        logs = random.drawn_by("log_gamma", concentration)
         info = dtypes.finfo(concentration.dtype)
         drawn = logs.softmax(-1).clamp(info.tiny, 1 - info.eps / 2)
     return apply(dirichlet_draw, (concentration, drawn), {})

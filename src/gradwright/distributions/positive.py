@@ -395,8 +395,8 @@ class StudentT(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        spread = (2 * draws.gamma((self.df / 2).expand(shape)) / self.df).rsqrt()
-        return self.loc + self.scale * draws.normal(self.df, shape) * spread
+        normal = draws.normal(self.df, shape)
+        return self.loc + self.scale * normal * (2 * draws.gamma((self.df / 2).expand(shape)) / self.df).rsqrt()
 
     def log_prob(self, value: Tensor) -> Tensor:
         df, z = self.df, (self._checked(value) - self.loc) / self.scale

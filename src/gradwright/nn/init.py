@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gradwright.base.lazy import lazy
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation, linalg, random
+from gradwright.face.functions.elementwise import where
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Generator, Tensor
@@ -104,9 +105,20 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
             "incorrect.",
             stacklevel=3,
         )
-    low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
-    tensor.uniform_(low, high, generator=generator).erfinv_()
-    return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(a, b)
+    below, above = (math.erf((end - mean) / std / math.sqrt(2)) / 2 for end in (a, b))
+    if above - below > 0.3:
+        out = creation.empty_like(tensor).normal_(mean, std, generator=generator)
+        while bool((refused := (out < a) | (out > b)).any()):
+            out = where(refused, creation.empty_like(out).normal_(mean, std, generator=generator), out)
+    else:  # uniform numbers, each kept with the share that its density has of the largest
+        out, refused = tensor, creation.ones_like(tensor, dtype=bool)
+        peak = ((max(a, min(mean, b)) - mean) / std) ** 2 / 2
+        while bool(refused.any()):
+            tried = creation.empty_like(tensor).uniform_(a, b, generator=generator)
+            out = where(refused, tried, out)
+            height = peak - ((tried - mean) / std) ** 2 / 2
+            refused = refused & (creation.empty_like(tensor).uniform_(generator=generator).log() > height)
+    return tensor.copy_(out)
 
 
 @no_grad()

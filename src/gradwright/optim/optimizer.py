@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain, count
 from numbers import Real
+from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gradwright.backends.quiet import quietly
@@ -132,7 +133,8 @@ class Optimizer(Uncaptured):
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor) or not isinstance(params, Iterable):
             several = ": write net.parameters()" if hasattr(params, "parameters") else ""
-            mend = ": write [params]" if isinstance(params, Tensor) else several
+            called = ": call it, as net.parameters()" if isinstance(params, MethodType) else several
+            mend = ": write [params]" if isinstance(params, Tensor) else called
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                             f"{kind(params)}{mend}")  # fmt: skip
         self.defaults = defaults

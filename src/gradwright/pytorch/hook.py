@@ -21,13 +21,14 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
+from gradwright.backends.generator import use
 from gradwright.base.absent import Absent
 from gradwright.engine.base import TensorBase
 from gradwright.face.methods.subclasses import ASKING_MODULES, SILENT, serving
 from gradwright.face.tensor import Tensor
-from gradwright.pytorch.known import WITH_OUT, is_known, table
+from gradwright.pytorch.known import DETAILED, WITH_OUT, is_known, table
 from gradwright.pytorch.mentions import mentioned
 from gradwright.pytorch.out import taking_out
 from gradwright.pytorch.served import ELSEWHERE, MORE, OURS, SHARED, SUBSTITUTES, VERSION
@@ -84,9 +85,15 @@ class TorchModule(ModuleType):
             return importlib.import_module(full)
         if not name.startswith("__") and is_known(full) and mentioned():
             return _absent(full)
-        if self.__name__ == "torch" and not name.startswith("_") and not is_known(full):
+        if not name.startswith("_") and not is_known(full):
             raise AttributeError(_lacking(full) + _misspelt(full), name=name)  # of no obj Python has no suggestion
         raise AttributeError(_lacking(full), name=name, obj=self)  # of this it has one
+
+    def __call__(self, *_args: Any, **_named: Any) -> NoReturn:
+        above, _, last = self.__name__.rpartition(".")
+        near = [name for name in dir(sys.modules.get(above)) if name.lower() == last and name != last]
+        raise TypeError(f"{self.__name__} is a module, which cannot be called"
+                        + "".join(f": did you mean {above}.{name}?" for name in near))  # fmt: skip
 
     def __setattr__(self, name: str, value: Any) -> None:
         there = vars(self).get(name)
@@ -156,6 +163,8 @@ def _mend(name: str) -> str:
 
 def _lacking(name: str) -> str:
     mend = _mend(name)
+    if not mend and name.rpartition(".")[0] in DETAILED and not is_known(name):
+        return f"PyTorch has no {name}, and neither has gradwright"
     return f"gradwright has no {name} yet{mend and ': ' + mend}"
 
 
@@ -169,7 +178,7 @@ def _suggestion(name: str) -> str:
 
 
 _misspelt = functools.cache(_suggestion)
-"""The same of an attribute of torch, as Python looks through no more than 750 names."""
+"""The same of an attribute: Python looks through no more than 750 names, and says what it finds in tracebacks alone."""
 
 
 def _names(module: str) -> dict[str, Any]:
@@ -270,6 +279,15 @@ def install() -> None:
             if not hasattr(Tensor, name):
                 setattr(Tensor, name, _NoSuchMethod(name))
         Tensor.__dir__ = _names_of  # type: ignore[assignment]
+
+
+def serve() -> None:
+    """`install`, for a program that is run on gradwright: a seed gives it PyTorch's numbers as well.
+
+    Raises RuntimeError if PyTorch itself has been imported already.
+    """
+    install()
+    use("torch")
 
 
 def is_installed() -> bool:

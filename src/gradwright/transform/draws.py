@@ -24,8 +24,8 @@ from gradwright.engine.strict import warn
 from gradwright.engine.watch import drawing
 from gradwright.ops.shape import stack
 
-_SIZE_AT = {"random": 0, "standard_normal": 0, "standard_cauchy": 0, "exponential": 1, "geometric": 1, "gumbel": 2,
-            "integers": 2, "lognormal": 2}  # fmt: skip
+_SIZE_AT = {"random": 0, "standard_normal": 0, "standard_cauchy": 0, "exponential": 1, "geometric": 1,
+            "integers": 2, "lognormal": 2, "bernoulli": 1}  # fmt: skip
 """Where the size stands among the arguments of those of NumPy's methods that draw for several examples at once what
 they draw for one after another."""
 

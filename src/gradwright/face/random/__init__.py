@@ -1,6 +1,7 @@
 """Random numbers: PyTorch's functions; the generator behind them is in `backends.generator`."""
 
 from gradwright.backends.generator import initial_seed, seed
+from gradwright.backends.generator import use as use
 from gradwright.base.lazy import lazy
 from gradwright.face.random.laws import bernoulli, binomial, multinomial, normal, poisson
 from gradwright.face.random.laws import bernoulli_ as bernoulli_

@@ -17,7 +17,7 @@ from gradwright.engine.numbers import number
 from gradwright.engine.strict import warn
 from gradwright.face.creation import finish, size_of
 from gradwright.face.functions.memory_options import strided_only
-from gradwright.face.random.plain import rand_like, randn_like
+from gradwright.face.random.plain import rand_like, randn_like, real
 from gradwright.face.random.streams import Generator, drawn_array, source_of
 from gradwright.face.reading.torch import tensor_arg
 from gradwright.function.watched.in_backward import is_guarded, made_of
@@ -57,7 +57,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if p is None and not x.is_floating_point():
         raise RuntimeError(f"bernoulli(): argument 'input' must hold probabilities, but its dtype is {x.dtype}")
     given = _host(x.array) if p is None else np.asarray(number("bernoulli", "p", p), np.float64)
-    drawn = _beside(x, source_of(generator).random(x.array.shape) < _chances("bernoulli", given))
+    drawn = _beside(x, _tries(generator, x.array.shape, _chances("bernoulli", given)))
     return _drawn("bernoulli", drawn, *(x,) * (p is None))
 
 
@@ -86,7 +86,8 @@ def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: Sequence[int] 
     shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
     d = dtypes.of(dtype) if dtype is not None else dtypes.of(tensors[0].array.dtype) if tensors else dtypes.default()
-    array = drawn_array(parts[0] + parts[1] * source_of(generator).standard_normal(shape)).astype(d.dtype)
+    drawn = real("randn", source_of(generator).standard_normal, shape, d)
+    array = drawn_array(parts[0] + parts[1] * drawn).astype(d.dtype)
     device = device_of(tensors[0].array) if tensors and device is None else chosen(device)
     out = made_of(tensors, _drawn("normal", finish(array, None, device, False), *tensors), "normal()")
     return out.requires_grad_() if requires_grad else out
@@ -166,12 +167,12 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
     if (rows.sum(-1) <= 0).any() or (not replacement and ((rows > 0).sum(-1) < num_samples).any()):
         raise RuntimeError("multinomial(): invalid multinomial distribution (too few nonzero probabilities)")
     source, many = source_of(generator), w.array.shape[0]
-    if replacement:
+    if replacement and num_samples > 1:
         ends = w.cumsum(1)
         draws = wrap(drawn_array(source.random((many, num_samples)))) * ends[:, -1:]
         drawn = (draws[:, :, None] >= ends[:, None, :]).sum(-1)
-    else:  # the largest of log w + Gumbel noise come as if drawn one after the other
-        keys = w.log() + wrap(drawn_array(source.gumbel(0.0, 1.0, (many, n))))  # -inf where w is 0
+    else:  # the largest of w over exponential numbers come as if drawn one after the other
+        keys = w / wrap(drawn_array(source.exponential(1.0, (many, n))))
         drawn = keys.argsort(1, descending=True)[:, :num_samples]
     return finish(drawn.reshape(*x.array.shape[:-1], num_samples).array, dtypes.int64, device_of(x.array), False)
 
@@ -190,6 +191,19 @@ def _drawn(function: str, out: Any, *parameters: Any) -> Any:
     return out
 
 
+def _tries(generator: Any, shape: Any, chances: Any) -> Any:
+    """Whether tries with these probabilities, one or as many as there are tries, succeed."""
+    source = source_of(generator)
+    if chances.ndim:
+        return source.random(shape, chances.dtype) < chances
+    return source.bernoulli(float(chances), shape)
+
+
+def tried(p: float, shape: Any, dtype: Any, device: Any) -> Any:
+    """Whether each of so many tries, each with probability ``p``, succeeds; drawn as finely as ``dtype`` is."""
+    return finish(drawn_array(source_of(None).bernoulli(p, shape, dtypes.numpy_dtype(dtype))), None, device, False)
+
+
 def _filled(self: Any, values: Any) -> Any:
     return self.copy_(_beside(self, values))
 
@@ -203,7 +217,11 @@ def uniform_(self: Tensor, a: float = 0.0, to: float = 1.0, *, generator: Genera
     """
     if a > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={to}")
-    return self.copy_(a + (to - a) * rand_like(self, generator=generator))
+    if isinstance(a, TensorBase) or isinstance(to, TensorBase):
+        return self.copy_(a + (to - a) * rand_like(self, generator=generator))
+    low, high = (float(self.dtype.dtype.type(bound)) for bound in (a, to))
+    drawn = real("uniform_", source_of(generator).random, self.array.shape, self.dtype)
+    return _filled(self, drawn * (high - low) + low)
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -214,7 +232,10 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     """
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return self.copy_(mean + std * randn_like(self, generator=generator))
+    if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
+        return self.copy_(mean + std * randn_like(self, generator=generator))
+    drawn = real("randn", source_of(generator).standard_normal, self.array.shape, self.dtype)
+    return _filled(self, drawn * std + mean)
 
 
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
@@ -225,7 +246,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     """
     given = _host(tensor_arg("bernoulli_", p).array) if isinstance(p, TensorBase) else np.asarray(p)
     chances = _chances("bernoulli_", given)
-    drawn = _beside(self, source_of(generator).random(self.array.shape) < chances)
+    drawn = _beside(self, _tries(generator, self.array.shape, chances))
     return self.copy_(_drawn("bernoulli_", drawn, *(p,) * isinstance(p, TensorBase)))
 
 
@@ -289,16 +310,18 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with whole random numbers from ``low`` to below ``high``.
 
-    One argument is ``high``, from 0; without any, all whole numbers from 0 that the dtype holds exactly. Raises
+    One argument is ``high``, from 0; without any, the whole numbers from 0 on that the dtype holds exactly. Raises
     RuntimeError unless low < high.
 
     >>> bool((gw.empty(100).random_(3) < 3).all())
     True
     """
-    low, high = number("random_", "low", low), number("random_", "high", high)
+    low, high, words = number("random_", "low", low), number("random_", "high", high), "int64"
     if high is None:
-        bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "bool": 1}
-        low, high = 0, low or 2 ** bits.get(self.dtype.name, 8 * self.dtype.itemsize - 1)
+        whole = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2,
+                 "uint8": 2**8}  # fmt: skip
+        high = low or whole.get(self.dtype.name, 2 ** (8 * self.dtype.itemsize - 1))
+        low, words = 0, "int64" if low or self.dtype.itemsize == 8 else "int32"
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return _filled(self, source_of(generator).integers(low, high, self.array.shape))
+    return _filled(self, source_of(generator).integers(low, high, self.array.shape, words))

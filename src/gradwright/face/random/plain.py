@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from gradwright.face.typing import DeviceLike, DType, Ints, Memory, MemoryFormat, Tensor
 
 
-def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
+def real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
+    """What ``draw`` draws of a size for a floating-point or complex dtype, not yet cast to it."""
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
     if d.category < dtypes.FLOAT:
         raise NotImplementedError(f"{function}(): not implemented for {d}; expected a floating-point dtype")
     size = size_of(function, given)
     if d.is_complex:  # parts of half the variance each
-        return ((draw(size) + 1j * draw(size)) * (0.5**0.5 if function == "randn" else 1)).astype(d.dtype)
-    return drawn_array(draw(size, np.float32 if d is dtypes.float32 else np.float64)).astype(d.dtype, copy=False)
+        parts = drawn_array(draw((*size, 2), np.float32 if d is dtypes.complex64 else np.float64))
+        return (parts[..., 0] + 1j * parts[..., 1]) * (0.5**0.5 if function == "randn" else 1)
+    return drawn_array(draw(size, d.dtype))
 
 
 def rand(*size: Ints, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
@@ -51,7 +53,8 @@ def rand(*size: Ints, generator: Generator | None = None, dtype: DType = None, d
     """
     if memory:
         strided_only(rand, memory)
-    return finish(_real("rand", source_of(generator).random, size, dtype), None, chosen(device), requires_grad)
+    array = real("rand", source_of(generator).random, size, dtype)
+    return finish(array, dtypes.default() if dtype is None else dtype, chosen(device), requires_grad)
 
 
 def randn(*size: Ints, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
@@ -67,8 +70,8 @@ def randn(*size: Ints, generator: Generator | None = None, dtype: DType = None, 
     """
     if memory:
         strided_only(randn, memory)
-    array = _real("randn", source_of(generator).standard_normal, size, dtype)
-    return finish(array, None, chosen(device), requires_grad)
+    array = real("randn", source_of(generator).standard_normal, size, dtype)
+    return finish(array, dtypes.default() if dtype is None else dtype, chosen(device), requires_grad)
 
 
 @overload

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Generator:
     """Random numbers of their own, drawn by what is given this as ``generator=``.
 
-    ``device`` is the CPU. The stream is NumPy's PCG64; a new generator always starts from the same seed.
+    ``device`` is the CPU. A new generator always starts from the same seed. Its stream is the one that is in use when
+    it is made (`random.use`): NumPy's PCG64, or PyTorch's numbers.
 
         >>> import gradwright
         >>> g = gradwright.Generator().manual_seed(0)
@@ -54,7 +55,7 @@ class Generator:
         return self._source.initial_seed()
 
     def get_state(self) -> Any:
-        """Its state, a uint8 tensor for `set_state`. The bytes are not PyTorch's."""
+        """Its state, a uint8 tensor for `set_state`; PyTorch's bytes where its numbers are drawn."""
         return finish(np.frombuffer(self._source.get_state(), np.uint8).copy(), None, None, False)
 
     def set_state(self, new_state: Any) -> Generator:
@@ -83,8 +84,8 @@ default_generator._source = shared
 def manual_seed(seed: int) -> Generator:
     """Start the random numbers anew from ``seed``, and return the default generator.
 
-    The stream is NumPy's PCG64, not PyTorch's: one seed gives other numbers there. Raises RuntimeError if ``seed`` does
-    not fit 64 bits, signed or unsigned.
+    The stream is NumPy's PCG64, which gives other numbers than PyTorch's; `random.use` exchanges it. Raises
+    RuntimeError if ``seed`` does not fit 64 bits, signed or unsigned.
 
     >>> gw.manual_seed(0) is gw.default_generator
     True
@@ -97,7 +98,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def source_of(generator: Any) -> Any:
-    """NumPy's generator behind one of ours, or behind None, which is the default one."""
+    """What draws for one of our generators, or behind None, which is the default one."""
     if generator is None:
         source = shared
     elif isinstance(generator, Generator):
@@ -108,7 +109,7 @@ def source_of(generator: Any) -> Any:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, a uint8 tensor for `set_rng_state`. Its size and bytes are not PyTorch's.
+    """The state of the default generator, a uint8 tensor for `set_rng_state`: PyTorch's bytes if that is its stream.
 
     >>> state = gw.get_rng_state()
     >>> first = gw.rand(2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
 from gradwright.engine.apply import apply, apply_one
+from gradwright.face.creation import empty_like
 from gradwright.face.functions import elementwise
 from gradwright.face.functions import reduce as _reduce
 from gradwright.face.functions.activation import floating_arg, hardshrink, prelu
@@ -16,7 +17,7 @@ from gradwright.face.functions.elementwise import sigmoid, softplus, tanh, where
 from gradwright.face.functions.forms import aside, store
 from gradwright.face.functions.forms import inplace as in_place
 from gradwright.face.functions.join import split
-from gradwright.face.random import rand_like
+from gradwright.face.random import exponential_, rand_like
 from gradwright.face.reading.torch import one_dim, tensor_arg
 from gradwright.nn.functional.sparse import one_hot
 from gradwright.ops import activation as _ops
@@ -366,7 +367,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     x = floating_arg("gumbel_softmax", logits, "logits")
-    noise = -(-rand_like(x).log()).log()
+    noise = -exponential_(empty_like(x.detach())).log()
     y = _reduce.softmax((x + noise) / tau, dim)
     if not hard:
         return y

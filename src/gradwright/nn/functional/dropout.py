@@ -12,7 +12,7 @@ from gradwright.base import dtypes
 from gradwright.engine.numbers import number
 from gradwright.face.functions.elementwise import mul
 from gradwright.face.functions.forms import store
-from gradwright.face.random import rand
+from gradwright.face.random.laws import tried
 from gradwright.face.reading.torch import tensor_arg
 from gradwright.face.tensor import Tensor
 
@@ -32,7 +32,7 @@ def dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, c
     if channels and len(shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     d = x.dtype if dtypes.kind(x.array.dtype) == "f" else None
-    kept = rand((*shape[:2], *(1,) * (len(shape) - 2)) if channels else shape, dtype=d, device=x.device) >= p
+    kept = tried(1 - p, (*shape[:2], *(1,) * (len(shape) - 2)) if channels else shape, d or dtypes.float32, x.device)
     if not alpha:
         out = mul(x, kept.to(x.dtype) * (1 / (1 - p)) if p < 1 else kept.to(x.dtype))
     elif p == 1:

@@ -10,7 +10,7 @@ from gradwright.base import dtypes
 from gradwright.face.creation import empty
 from gradwright.face.functions.elementwise import mul
 from gradwright.face.functions.forms import inplace
-from gradwright.face.random import rand
+from gradwright.face.random.laws import tried
 from gradwright.face.reference import attach
 from gradwright.face.tensor import Tensor
 from gradwright.nn.functional import ctc as _ctc
@@ -72,7 +72,7 @@ feature_dropout_ = inplace(feature_dropout)
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, and which entries were kept."""
-    kept = rand(input.shape, device=input.device) >= (p if train is not False else 0)
+    kept = tried(1 - p if train is not False else 1, input.shape, dtypes.float32, input.device)
     return mul(input, kept.to(input.dtype) * (1 / (1 - p) if train is not False and p < 1 else 1.0)), kept
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradwright.base import dtypes
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gradwright.face.typing import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
-_CHUNK = 1024
+_CHUNK = 32
 
 
 class Sampler(Generic[T_co]):
@@ -87,14 +87,12 @@ class RandomSampler(Sampler[int]):
         generator = self.generator
         if generator is None:
             generator = random.Generator().manual_seed(draw_seed(None))
-        return islice(chain.from_iterable(self._chunks(len(self.data_source), generator)), self.num_samples)
-
-    def _chunks(self, n: int, generator: Any) -> Iterator[list[int]]:
-        while True:
+        n, size = len(self.data_source), _CHUNK if self.replacement else max(len(self.data_source), 1)
+        for left in range(self.num_samples, -1, -size):  # to the end, as PyTorch: the generator goes on from there
             if self.replacement:
-                yield random.randint(n, (_CHUNK,), generator=generator).tolist()
+                yield from random.randint(n, (min(size, left),), generator=generator).tolist()
             else:
-                yield random.randperm(n, generator=generator).tolist()
+                yield from random.randperm(n, generator=generator).tolist()[:left]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -102,7 +100,7 @@ class RandomSampler(Sampler[int]):
 
 def draw_seed(generator: Generator | None) -> int:
     """A random seed."""
-    return int(random.randint(2**62, (), generator=generator).item())
+    return int(random.random_(creation.zeros((), dtype=dtypes.int64), generator=generator).item())
 
 
 class SubsetRandomSampler(Sampler[int]):

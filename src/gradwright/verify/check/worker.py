@@ -39,7 +39,7 @@ def main(target: str) -> None:
     tolerant.set(True)  # a class that cannot work is one of the subjects
     absent = importlib.util.find_spec("torch") is None
     if absent:
-        hook.install()
+        hook.serve()
     with attempt:
         found = {s.name: s for s in subjects(*load(target))}
     if attempt.error is not None:
