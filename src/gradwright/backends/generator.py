@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwright.base.cpython.forks import in_child
 
-STREAMS = {"numpy": "gradwright.backends.pcg64:PCG64", "torch": "gradwright.backends.mersenne:Mersenne"}
+STREAMS = {"numpy": "gradwright.backends.streams.pcg64:PCG64", "torch": "gradwright.backends.streams.mersenne:Mersenne"}
 """The streams that there are, and the class of each, which is loaded when it is first drawn from."""
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradwright.backends.pcg64 import PCG64
+from gradwright.backends.streams.pcg64 import PCG64
 
 
 def test_the_numbers_are_numpys():
