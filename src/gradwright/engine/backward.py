@@ -33,14 +33,18 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends
+from gradwright.backends.loops import looped
+from gradwright.backends.numpy import namespace as NUMPY
 from gradwright.backends.quiet import during_pass
 from gradwright.base.cpython.forks import lock
 from gradwright.base.cpython.references import alone, count
 from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
-from gradwright.engine.mode import now, recording, resumed, switch
-from gradwright.engine.node import Node, routing, ticket
+from gradwright.engine.mode import PLAIN, UNRECORDED, now, recording, resumed, switch
+from gradwright.engine.node import AccumulateGrad, Node, routing, ticket
 from gradwright.engine.unselected import look, unselected
+from gradwright.native import core
+from gradwright.ops.shape import sum_to
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
 
@@ -48,6 +52,9 @@ accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumul
 class _Passes:
     mixed = False
 
+
+if core is not None:
+    core.passes(AccumulateGrad, NUMPY, looped(lambda xp, x, y: x + y), sum_to, lock)
 
 passes = _Passes()
 """``passes.mixed``: whether a tensor has gone from one array library to another, so that the cotangents of one pass may
@@ -80,6 +87,13 @@ def run(
         if not wanted or node in route or node in wanted:
             heappush(heap, (-node._seq, node))
     before = after = now()
+    quick = core is not None and not create_graph and xp is NUMPY and not passes.mixed
+    if quick and accumulate and targets is None and (before is PLAIN or before is UNRECORDED):
+        core.steps(pending, heap, route, wanted, None, keep_graph, True)
+        if not heap and not unselected.may_be:
+            core.leaves(pending)
+        if not pending:
+            return {}
     if before.level is not None and before.level.records_outside:
         keep_graph = True  # which what is recorded outside goes through
     aim = (route, wanted) if wanted else None
@@ -93,7 +107,7 @@ def run(
             if silenced:
                 accumulating.set(False)
         try:
-            return during_pass(_run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate)
+            return during_pass(_run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate, quick)
         finally:
             after = before if now() is before else resumed(before)
             if after is not before and any(w.keeps for w in after.watches):  # which packed what the pass saved
@@ -119,17 +133,23 @@ def _run(
     keep_graph: bool,
     create_graph: bool,
     accumulate: bool,
+    quick: bool,
 ) -> dict[Node, Any]:
-    """`run`, in the right mode."""
+    """`run`, in the right mode; ``quick``: what is usual may be left to the core."""
     found: dict[Node, Any] = {}
     waiting: dict[Any, Any] = {}
     watched = now().watches or passes.mixed
+    quick = quick and now() is UNRECORDED
     first, ran = (ticket() if create_graph else 0), []
     following: Any = None
     result: Any = None
     try:
         while heap or following is not None:
             if following is None:
+                if quick:
+                    core.steps(pending, heap, route, wanted, found, keep_graph, False)
+                    if not heap:
+                        break
                 node = heappop(heap)[1]
                 g = pending.pop(node)
                 if create_graph:
@@ -165,7 +185,7 @@ def _run(
                     old = pending.pop(target)
                     pending[target] = watch.joined(old, result) if watched else _sum(old, result)
                     old = None
-                elif not create_graph and len(outgoing) == 1 and (not heap or heap[0][0] > -target._seq):
+                elif not (create_graph or quick) and len(outgoing) == 1 and (not heap or heap[0][0] > -target._seq):
                     following = target  # made after all that wait: it need not
                 else:
                     pending[target] = result
@@ -175,6 +195,8 @@ def _run(
             if following is None:
                 result = None
         g = result = None
+        if quick and accumulate and not (wanted or unselected.may_be):
+            core.leaves(pending)
         leaves = _complete(pending, wanted, found, accumulate, waiting)
         if waiting:
             finish(waiting)

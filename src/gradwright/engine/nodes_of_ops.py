@@ -29,7 +29,7 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.backends import numpy as numpy_backend
-from gradwright.backends.loops import looped
+from gradwright.backends.loops import hands_on, looped
 from gradwright.base import dtypes
 from gradwright.base.dtypes import LEGACY
 from gradwright.base.errors import size
@@ -42,7 +42,7 @@ from gradwright.engine.reached import Reached
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.unselected import unselected
 from gradwright.engine.version import at_version, written_at
-from gradwright.native import plan
+from gradwright.native import plan, rules
 from gradwright.ops.declare import Op
 from gradwright.ops.piecewise import switched
 from gradwright.ops.shape import sum_to
@@ -185,6 +185,9 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
         **_shown(names, packed), **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
     })  # fmt: skip
     scope["record"].plan = plan(op, mask, names, packed, scope["Class"])
+    if not (conjugate or level):
+        formulas = {n: None if hands_on(rule.fn) else scope[f"rule_{n}"] for n, rule in op.rules.items()}
+        scope["Class"]._rules = rules(op, mask, broadcast, names, packed, scope["Class"], formulas)
     return scope["record"]
 
 

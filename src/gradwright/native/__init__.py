@@ -100,3 +100,25 @@ def plan(op: Any, mask: Sequence[bool], names: Sequence[str], packed: int, cls: 
         return None
     targets = [k for k, needed in enumerate(mask) if needed]
     return cls, "_saved" if packed else "_static", bytes(targets), bytes([places[n] for n in names])
+
+
+def rules(op: Any, mask: Sequence[bool], broadcast: bool, names: Sequence[str], packed: int, cls: type,
+          formulas: dict[str, Any]) -> Any:  # fmt: skip
+    """What nodes of a class compute, as run.c reads it.
+
+    That is, for each input that needs a gradient: its formula, None if that hands the cotangent on; the places of what
+    it is given among the ``names`` of what is saved, of which the first are tensors; and that of the shape to sum down
+    to, or -1. None: the nodes' own ``_run`` is to be called.
+    """
+    needed = [n for n, m in zip(op.inputs, mask, strict=False) if m]
+    odd = op.several or op.variadic or op.selects or (op.remade and "out" in names)
+    if core is None or odd or len(needed) > 3 or not op.rules.keys() >= set(needed):
+        return None
+    found = []
+    for n in needed:
+        given = op.rules[n].names
+        if len(given) > 6 or not set(names) >= set(given):
+            return None
+        shape = names.index(f"{n}_shape") if broadcast else -1
+        found.append((formulas[n], bytes(map(names.index, given)), shape))
+    return core.rules(cls, "_saved" if packed else "_static", packed, len(names), tuple(found))

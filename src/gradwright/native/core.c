@@ -19,6 +19,7 @@ fill(PyObject *module)
         add_engine,
         add_front,
         add_quick,
+        add_run,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i](module) < 0)

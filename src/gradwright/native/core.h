@@ -42,6 +42,13 @@ extern PyArray_Descr *of_single, *of_double; /* float32 and float64, as nearly a
 
 /* What the loop makes of so many operands as the ufunc takes; NULL, without an exception, if that is for the twin. */
 PyObject *loop_result(Loop *self, PyObject *const *operands);
+PyObject *loop_in_pass(Loop *self, PyObject *const *operands); /* the same in a backward pass, where nothing is told */
+
+/* Put the result of an array and something of the same dtype and shape in the place of the first; whether it did. */
+int loop_into(Loop *self, PyObject *first, PyObject *second);
+
+/* The number of the dtype of an operand that loops take, and the array if it has axes; -1 of any other. */
+int loop_operand(PyObject *operand, PyArrayObject **array);
 
 int add_loops(PyObject *module);
 
@@ -93,5 +100,9 @@ int add_front(PyObject *module);
 /* quick.c */
 
 int add_quick(PyObject *module);
+
+/* run.c */
+
+int add_run(PyObject *module);
 
 #endif

@@ -54,7 +54,8 @@ engine(PyObject *Py_UNUSED(module), PyObject *args)
     struct { Py_ssize_t *offset; PyObject *class; const char *name; Py_ssize_t found; } fields[] = {
         {&t_array, tensor, "array", 0}, {&t_node, tensor, "_node", 0}, {&t_counter, tensor, "_counter", 0},
         {&t_view, tensor, "_view", 0}, {&t_grad, tensor, "_grad", 0}, {&n_seq, node, "_seq", 0},
-        {&n_hooks, node, "_hooks", 0}, {&n_next, node, "_next", 0}, {&n_saved, node, "_saved", 0}, {&v_base, view, "_base", 0}, {&v_version, view, "version", 0},
+        {&n_hooks, node, "_hooks", 0}, {&n_next, node, "_next", 0}, {&n_saved, node, "_saved", 0},
+        {&v_base, view, "_base", 0}, {&v_version, view, "version", 0},
         {&s_tensor, (PyObject *)Py_TYPE(its_slots), "tensor", 0},
     };
     size_t count = sizeof fields / sizeof *fields;

@@ -13,6 +13,7 @@
 
 #define FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 #define MOST 2          /* operands */
+#define IN_PASS 2       /* besides whether a formula is muted: a backward pass runs, where all are */
 #define LONG 500        /* entries from which NumPy lets other threads run */
 #define LARGE (1 << 17) /* entries from which sums are made in another way: _LARGE of the twin */
 
@@ -33,10 +34,12 @@ settings(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Whether a flag that is up interests anybody; of a formula that is muted, no warning does. */
+/* Whether a flag that is up interests anybody; of a formula that is muted, no warning does; in a pass, nothing. */
 static int
 somebody_asked(int muted)
 {
+    if (muted == IN_PASS)
+        return 0;
     PyObject *value = NULL;
     if (!setting || PyContextVar_Get(setting, NULL, &value) < 0) {
         PyErr_Clear();
@@ -88,7 +91,7 @@ scalar(int type, const void *data)
 
 /* Run a loop; whether what it gave is what was asked for: not where it raised a flag that interests somebody. */
 static int
-ran(Loop *self, const Inner *inner, char **data, npy_intp count, npy_intp *steps)
+ran(Loop *self, const Inner *inner, char **data, npy_intp count, npy_intp *steps, int muted)
 {
     self->taken++;
     if (fetestexcept(FLAGS)) /* to clear them takes longer than to look */
@@ -100,11 +103,11 @@ ran(Loop *self, const Inner *inner, char **data, npy_intp count, npy_intp *steps
     }
     else if (count)
         inner->run(data, &count, steps, inner->data);
-    return !fetestexcept(FLAGS) || !somebody_asked(self->muted);
+    return !fetestexcept(FLAGS) || !somebody_asked(muted);
 }
 
-PyObject *
-loop_result(Loop *self, PyObject *const *operands)
+static PyObject *
+result_of(Loop *self, PyObject *const *operands, int muted)
 {
     char *data[MOST + 1];
     npy_intp steps[MOST + 1];
@@ -132,7 +135,7 @@ loop_result(Loop *self, PyObject *const *operands)
         union { double number; npy_bool truth; } entry;
         data[self->nin] = (char *)&entry;
         steps[self->nin] = 0;
-        return ran(self, inner, data, 1, steps) ? scalar(inner->result, &entry) : NULL;
+        return ran(self, inner, data, 1, steps, muted) ? scalar(inner->result, &entry) : NULL;
     }
     PyArrayObject *out = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(shaped), PyArray_DIMS(shaped), inner->result);
     if (!out) { /* the twin says so, too */
@@ -141,9 +144,43 @@ loop_result(Loop *self, PyObject *const *operands)
     }
     data[self->nin] = PyArray_BYTES(out);
     steps[self->nin] = PyArray_ITEMSIZE(out);
-    if (!ran(self, inner, data, PyArray_SIZE(out), steps))
+    if (!ran(self, inner, data, PyArray_SIZE(out), steps, muted))
         Py_CLEAR(out);
     return (PyObject *)out;
+}
+
+PyObject *
+loop_result(Loop *self, PyObject *const *operands)
+{
+    return result_of(self, operands, self->muted);
+}
+
+PyObject *
+loop_in_pass(Loop *self, PyObject *const *operands)
+{
+    return result_of(self, operands, IN_PASS);
+}
+
+int
+loop_operand(PyObject *operand, PyArrayObject **array)
+{
+    char *data;
+    return usual_operand(operand, &data, array);
+}
+
+int
+loop_into(Loop *self, PyObject *first, PyObject *second)
+{
+    char *data[3];
+    PyArrayObject *a, *b;
+    int type = usual_operand(first, &data[0], &a);
+    const Inner *inner = type == NPY_DOUBLE ? &self->twice : &self->single;
+    if (type < 0 || type != usual_operand(second, &data[1], &b) || !a != !b || !inner->run
+        || !PyArray_ISWRITEABLE((PyArrayObject *)first))
+        return 0;
+    data[2] = data[0];
+    npy_intp step = PyArray_ITEMSIZE((PyArrayObject *)first), steps[3] = {step, step, step};
+    return ran(self, inner, data, PyArray_SIZE((PyArrayObject *)first), steps, IN_PASS);
 }
 
 static PyObject *
@@ -284,7 +321,7 @@ whole_sum_result(Loop *self, PyObject *x)
         sum.single = (float)zero_of_sums;
     char *data[3] = {(char *)&sum, entries, (char *)&sum};
     npy_intp steps[3] = {0, PyArray_ITEMSIZE(a), 0};
-    return ran(self, inner, data, count, steps) ? scalar(type, &sum) : NULL;
+    return ran(self, inner, data, count, steps, self->muted) ? scalar(type, &sum) : NULL;
 }
 
 static PyObject *
