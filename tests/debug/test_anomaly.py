@@ -1,6 +1,7 @@
 import copy
 import importlib
 import inspect
+import itertools
 import re
 import threading
 import warnings
@@ -402,6 +403,20 @@ def test_one_may_be_entered_again_and_inside_itself():
     assert not gradwright.is_anomaly_enabled()
     with mode, pytest.raises(AnomalyError):
         t(1.0) / 0
+    assert not gradwright.is_anomaly_enabled()
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_blocks_may_be_left_in_any_order(order):
+    blocks = [detect_anomaly(), detect_anomaly(check_nan=False), detect_anomaly()]
+    for block in blocks:
+        block.__enter__()
+    still = {0, 1, 2}
+    for k in order:
+        assert gradwright.is_anomaly_enabled()
+        assert gradwright.is_anomaly_check_nan_enabled() is (max(still) != 1)
+        blocks[k].__exit__()
+        still.remove(k)
     assert not gradwright.is_anomaly_enabled()
 
 

@@ -149,6 +149,15 @@ class Anomaly(Watch):
     def __init__(self, check_nan: bool, check_inf: bool) -> None:
         self.check_nan, self.check_inf = check_nan, check_inf
         self.computes = check_nan
+        self.outer: Anomaly | None = None
+        self.over = False
+
+    def within(self) -> Iterator[Anomaly]:
+        """It, and the modes of the blocks around its own."""
+        mode: Anomaly | None = self
+        while mode is not None:
+            yield mode
+            mode = mode.outer
 
     def recorded(self, node: Node) -> None:
         node._hooked().place = here()
@@ -284,7 +293,7 @@ class detect_anomaly:
         check_nan: raise `AnomalyError` where a NaN or an infinity is made; else only note the lines that record.
         check_inf: False lets infinities be made, for programs that mean theirs.
 
-    The innermost of several counts. Unlike PyTorch's it checks the forward pass and infinities, too, and does not warn
+    The innermost of several counts, in whatever order they are left. Unlike PyTorch's it checks the forward pass and infinities, too, and does not warn
     that it is on.
 
     >>> x = gw.tensor(-1.0, requires_grad=True)
@@ -297,14 +306,19 @@ class detect_anomaly:
     """
 
     def __init__(self, check_nan: bool = True, check_inf: bool = True) -> None:
-        self._mode = Anomaly(check_nan, check_inf)
-        self._before: list[Anomaly | None] = []
+        self._checks = check_nan, check_inf
+        self._entered: list[Anomaly] = []
 
     def __enter__(self) -> None:
-        self._before.append(_switch(self._mode))
+        mode = Anomaly(*self._checks)
+        mode.outer = _switch(mode)
+        self._entered.append(mode)
 
     def __exit__(self, *exc: object) -> None:
-        _switch(self._before.pop())
+        mode, current = self._entered.pop(), _current()
+        mode.over = True
+        if current is None or current is mode or mode not in current.within():  # else a later block is not left yet
+            _switch(next((outer for outer in mode.within() if not outer.over), None))
 
 
 class set_detect_anomaly:
