@@ -309,3 +309,26 @@ def test_a_loss_that_phases_leave_as_it_is(torch: Any, name: str, loss: str) -> 
     STAY[loss](v).backward()
     STAY[loss](w).backward()
     np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), atol=1e-10)
+
+
+OF_VALUES: dict[str, Callable[[Any, Any], Any]] = {
+    "their sum": lambda T, x: T.linalg.eigvals(x).sum().abs() ** 2,
+    "their sum, by eig": lambda T, x: T.linalg.eig(x)[0].sum().abs() ** 2,
+    "their squares": lambda T, x: (T.linalg.eigvals(x) ** 2).sum().real,
+    "their product": lambda T, x: T.linalg.eigvals(x).prod().abs(),
+}
+
+
+@pytest.mark.parametrize("loss", OF_VALUES)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_eigenvalues_have_a_second_derivative_without_phases(torch: Any, n: int, loss: str) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        matrix = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n))
+        for x in (matrix, np.triu(matrix)):
+            found = []
+            for T in (gradwright, torch):
+                leaf_x = T.tensor(x, requires_grad=True)
+                (slope,) = T.autograd.grad(OF_VALUES[loss](T, leaf_x), leaf_x, create_graph=True)
+                found.append(T.autograd.grad((slope.abs() ** 2).sum(), leaf_x)[0].numpy())
+            np.testing.assert_allclose(*found, rtol=1e-7, atol=1e-7)

@@ -293,8 +293,8 @@ class detect_anomaly:
         check_nan: raise `AnomalyError` where a NaN or an infinity is made; else only note the lines that record.
         check_inf: False lets infinities be made, for programs that mean theirs.
 
-    The innermost of several counts, in whatever order they are left. Unlike PyTorch's it checks the forward pass and infinities, too, and does not warn
-    that it is on.
+    The innermost of several counts, in whatever order they are left. Unlike PyTorch's it checks the forward pass and
+    infinities, too, and does not warn that it is on.
 
     >>> x = gw.tensor(-1.0, requires_grad=True)
     >>> with gw.autograd.detect_anomaly():

@@ -221,16 +221,16 @@ def _eig_slope(xp, g, x, out, reached):
     values = distinct(values, used=lambda: reached.entries(1).any(-2), of="linalg.eig")
     vh = adjoint(xp, vectors)
     inner = xp.matmul(vh, _unphased(xp, g[1], vectors, "linalg.eig"))
-    lengths = _diagonal(xp, inner)
-    inner = inner - xp.matmul(vh, vectors * xp.real(lengths)[..., None, :])
+    inner = inner - xp.matmul(vh, vectors * xp.real(_diagonal(xp, inner))[..., None, :])
     inner = _by_gap(xp, inner, xp.conj(values)) + diag(level(g[0], values, of="linalg.eig"))
     dx = solve(vh, xp.matmul(inner, vh))
     return dx if is_complex(xp, x) else xp.real(dx)
 
 
 def _of_eigenvalues(xp, g, x, values, vectors):
-    vh = adjoint(xp, independent(vectors, values, of="linalg.eig"))
-    dx = solve(vh, level(g, values, of="linalg.eig")[..., :, None] * vh)
+    vh, one = adjoint(xp, independent(vectors, values, of="linalg.eig")), g[..., :1]
+    # Vectors of equal g cancel: with one of g taken out their own cotangents are 0, and not rounding that has phases.
+    dx = solve(vh, (level(g, values, of="linalg.eig") - one)[..., None] * vh) + diag(one + xp.zeros_like(g))
     return dx if is_complex(xp, x) else xp.real(dx)
 
 
