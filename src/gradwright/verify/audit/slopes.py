@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import factorial, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,9 @@ from gradwright.verify.chance import Sampled
 from gradwright.verify.experiments import Trying
 from gradwright.verify.numeric.again import Change
 from gradwright.verify.numeric.differences import differences
+from gradwright.verify.numeric.noise import CLOSE, close, noise
 
 _FIRST = 2.0**-5
-_CLOSE = 6
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def measured(sum_of: Weighted, which: Sequence[int], directions: int, generator:
 def _slopes(sum_of: Weighted, sizes: dict[int, Any], directions: int, tolerance: float, generator: Any,
             ) -> list[Slope] | None:  # fmt: skip
     """What directions say that move each leaf as far; three more of them if there is an alarm."""
-    noise = 0.0
+    grain = 0.0
     slopes: list[Slope] = []
     for n in range(directions + 3):
         if n >= directions and not any(abs(s.off) > s.bar + tolerance for s in slopes):
@@ -156,8 +156,8 @@ def _slopes(sum_of: Weighted, sizes: dict[int, Any], directions: int, tolerance:
         u = [sizes[k] * _gaussian(generator, leaf.base) if k in sizes else np.zeros_like(leaf.base)
              for k, leaf in enumerate(sum_of.rerun.leaves)]  # fmt: skip
         f = sum_of.along(u)
-        noise = noise or _noise(f, sum_of.rerun.unit, sum_of.floor)
-        if (found := _slope(f, noise, sum_of.rerun.unit)) is None:
+        grain = grain or float(noise(f, sum_of.floor, close(sum_of.rerun.unit)))
+        if (found := _slope(f, grain, sum_of.rerun.unit)) is None:
             return None
         slopes.append(Slope(*found, sum(_dot(g, v) for g, v in zip(sum_of.gradient, u, strict=True))))
     return slopes
@@ -175,7 +175,7 @@ def _ratio(slopes: Sequence[Slope]) -> float | None:
     return middle if alike and abs(middle) > 1e-3 else None
 
 
-def _slope(f: Callable[[float], float], noise: float, unit: float) -> tuple[float, float] | None:
+def _slope(f: Callable[[float], float], grain: float, unit: float) -> tuple[float, float] | None:
     """The derivative of ``f`` at 0, where it is 0, with a bar; None if nothing finite is found."""
     part, steps = _part(unit), _steps(unit)
     hs = np.array(steps)
@@ -185,7 +185,7 @@ def _slope(f: Callable[[float], float], noise: float, unit: float) -> tuple[floa
     if good.sum() < 2 or not good[-2:].all():
         return None
     hs, slopes, sides = hs[good], slopes[good], sides[good]
-    bars = 4 * noise / hs
+    bars = 4 * grain / hs
     changes = np.abs(np.diff(slopes))
     rough = np.maximum(sides, np.maximum(np.append(0.0, changes), np.append(changes, 0.0)))
     rough[:-1] = np.maximum(rough[:-1], sides[1:])
@@ -216,20 +216,7 @@ def _steps(unit: float) -> list[float]:
 
 def calls(directions: int, unit: float) -> int:
     """How many calls so many directions take."""
-    return 2 * (_CLOSE + 1) + directions * 2 * len(_steps(unit))
-
-
-def _noise(f: Callable[[float], float], unit: float, floor: float) -> float:
-    """How far rounding puts values off, as a standard deviation: from points close together, and from others."""
-    worst = floor
-    for spacing, orders in ((64 * unit, (2, 3, 4)), (max(unit**0.5, 64 * unit) / 8, (4, 5, 6))):
-        values = np.array([f(spacing * (k - _CLOSE / 2)) for k in range(_CLOSE + 1)])
-        for order in orders:
-            gap = np.diff(values, order)
-            if np.isfinite(gap).all():
-                scale = factorial(order) ** 2 / factorial(2 * order)
-                worst = max(worst, sqrt(scale * float(np.mean(gap**2))))
-    return worst
+    return 2 * (CLOSE + 1) + directions * 2 * len(_steps(unit))
 
 
 def _gaussian(generator: Any, like: Any) -> Any:

@@ -68,6 +68,8 @@ class Pair:
         transposed: whether the library was told that the Jacobian is transposed (``col_deriv``).
         elementwise: whether derivative(x) is the diagonal of the Jacobian, entry by entry.
         triangle: ``"lower"`` or ``"upper"`` if the library reads only that of the Hessian.
+        convention: whether what uses it may take the derivative by another variable than x, as kernels do by
+            log-parameters: then that is told, and no alarm.
         declared: why the derivative is none, on purpose, where that is declared; ``""`` if it is not.
         calls: how often the program called it; 0 with points to judge it at all the same.
         restore: is called before value or derivative is called anew, to put back what they hold; or None.
@@ -87,6 +89,7 @@ class Pair:
     transposed: bool = False
     elementwise: bool = False
     triangle: str = ""
+    convention: bool = False
     declared: str = ""
     calls: int = 0
     restore: Callable[[], None] | None = None
