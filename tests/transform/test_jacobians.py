@@ -1,5 +1,8 @@
 """jacrev, jacfwd and hessian: against each other, autograd.functional, finite differences and PyTorch."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -291,3 +294,38 @@ def test_a_gradient_that_backward_fills_in_place_is_no_such_thing():
             return out
 
     assert func.jacrev(Filled.apply)(gw.tensor([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+def test_rows_one_by_one_are_a_loop():
+    seen = []
+
+    class Numbers(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g.tolist())
+            return g * ctx.saved_tensors[0].exp()
+
+    x = gw.arange(3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert func.jacrev(Numbers.apply, chunk_size=1)(x).allclose(x.exp().diag())
+    assert seen == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("chunk_size", [1, 40])
+def test_rows_in_chunks_take_the_memory_of_the_jacobian_alone(chunk_size):
+    x = gw.rand(400, dtype=gw.float64)
+    jacobian = func.jacrev(lambda x: x.sin() * x.sum(), chunk_size=chunk_size)
+    tracemalloc.start()
+    try:
+        found = jacobian(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.6 * found.array.nbytes
+    assert found.allclose(x.sin()[:, None] + (x.cos() * x.sum()).diag())

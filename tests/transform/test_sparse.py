@@ -242,3 +242,7 @@ def test_scipy_is_asked_for_where_it_is_missing(monkeypatch):
     with pytest.raises(ImportError, match="pip install scipy"):
         found.to_scipy()
     assert "34 entries of 12 x 12" in repr(found)
+
+
+def test_that_of_a_number_by_a_number_has_no_dims():
+    assert sparse_jacobian(lambda x: x.sin())(gw.tensor(0.0)).to_dense().shape == ()

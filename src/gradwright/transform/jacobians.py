@@ -7,6 +7,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, ParamSpec
 
+import numpy as np
+
 from gradwright import backends
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
@@ -30,8 +32,8 @@ def jacrev(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, *, has_au
         func: takes and returns tensors, in containers too.
         argnums: which positional arguments to differentiate by: one, or several, and then there is a tuple.
         has_aux: ``func`` returns a pair, and the function ``(jacobian, aux)``.
-        chunk_size: how many rows to compute at a time; by default all.
-        _preallocate_and_copy: taken for the sake of programs that say it; rows of chunks are always joined at once.
+        chunk_size: how many rows to compute at a time; by default all. One by one, they are a loop, without a batch.
+        _preallocate_and_copy: taken for the sake of programs that say it: chunks are written into their places anyway.
 
     Returns:
         For each output, in the structure that ``func`` returns, and each input, in the structure of the argument, a
@@ -54,11 +56,10 @@ def jacrev(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, *, has_au
         leaves, spec = checked("jacrev", pulled.out)
         no_complex("jacrev", leaves, "outputs")
         sizes = [t.array.size for t in leaves]
-        chunks = [_rows(pulled, leaves, basis) for basis in bases(leaves, sizes, chunk_size)]
+        chunks = (_rows(pulled, leaves, basis) for basis in bases(leaves, sizes, chunk_size))
         found = []
-        for rows, x in zip(zip(*chunks, strict=True), inputs.leaves, strict=True):
-            whole = rows[0] if len(rows) == 1 else _joined(rows)
-            found.append([part.reshape(*t.array.shape, *x.array.shape)
+        for whole, x in zip(_joined(chunks, sum(sizes)), inputs.leaves, strict=True):
+            found.append([part.reshape((*t.array.shape, *x.array.shape))
                           for part, t in zip(_split(whole, sizes), leaves, strict=True)])  # fmt: skip
         jacobians = spec.unflatten([inputs.spec.unflatten(row) for row in zip(*found, strict=True)])
         return (jacobians, mapped(pulled.outward, pulled.aux)) if has_aux else jacobians
@@ -70,6 +71,8 @@ def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[A
     """The cotangents of the inputs for each row of a basis, first."""
 
     def run() -> list[Any]:
+        if basis[0].array.shape[0] == 1:
+            return [t.unsqueeze(0) for t in pulled.back(leaves, [b[0] for b in basis], retain_graph=True)]
         level = Batches(basis[0].array.shape[0])
         try:
             given = [level.batch(b) for b in basis]
@@ -116,7 +119,7 @@ def jacfwd(func: Callable[P, Any], argnums: int | tuple[int, ...] | None = 0, ha
             columns = first_of(level, t)
             shape = columns.array.shape[1:]
             last = columns.movedim(0, -1)
-            parts = [part.reshape(*shape, *x.array.shape)
+            parts = [part.reshape((*shape, *x.array.shape))
                      for part, x in zip(_split(last, sizes, -1), inputs.leaves, strict=True)]  # fmt: skip
             found.append(inputs.spec.unflatten(parts))
         jacobians = pushed.spec.unflatten(found)
@@ -159,9 +162,23 @@ def _split(t: Any, sizes: Sequence[int], dim: int = 0) -> Sequence[Any]:
     return (t,) if len(sizes) == 1 else t.split(list(sizes), dim)
 
 
-def _joined(rows: Sequence[Any]) -> Any:
-    ends = tuple(accumulate([t.array.shape[0] for t in rows]))
-    return apply(concat, rows, {"axis": 0, "ends": ends})
+def _joined(chunks: Iterator[list[Any]], n: int) -> list[Any]:
+    """All ``n`` rows for each input; where they have no history, each chunk is written into its place at once."""
+    rows = next(chunks)
+    if rows[0].array.shape[0] >= n:
+        return rows
+    if any(t.array.__class__ is not np.ndarray or t.requires_grad for t in rows):
+        parts = [rows, *chunks]
+        ends = tuple(accumulate([part[0].array.shape[0] for part in parts]))
+        return [apply(concat, column, {"axis": 0, "ends": ends}) for column in zip(*parts, strict=True)]
+    whole = [t.new_empty((n, *t.array.shape[1:])) for t in rows]
+    start = 0
+    while rows:
+        end = start + rows[0].array.shape[0]
+        for t, out in zip(rows, whole, strict=True):
+            out.array[start:end] = t.array
+        start, rows = end, next(chunks, [])
+    return whole
 
 
 def _example(level: Batches, t: Any) -> Any:

@@ -45,7 +45,7 @@ class Sparse:
         m, n = self.shape
         flat = self.values.new_zeros(m * n)
         places = self.indices[0] * n + self.indices[1]
-        return flat.index_put((places,), self.values).reshape(*self.shapes[0], *self.shapes[1])
+        return flat.index_put((places,), self.values).reshape((*self.shapes[0], *self.shapes[1]))
 
     def to_scipy(self) -> Any:
         """The numbers alone as a ``scipy.sparse.csr_array``. ImportError where SciPy is not installed."""
