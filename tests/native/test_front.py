@@ -26,6 +26,7 @@ def test_they_are_functions():
     assert type(f).__name__ == "function"
     assert str(inspect.signature(f)) == "(input: 'Tensor') -> 'Tensor'"
     assert f.__name__ == "exp"
+    assert f.__doc__.startswith("Exponential")
     assert pickle.loads(pickle.dumps(gw.t)) is gw.t  # noqa: S301 - made a moment ago
     assert copy.deepcopy(f) is copy.copy(f) is f
     assert weakref.ref(f)() is f

@@ -211,6 +211,9 @@ def _bound(call: Call, op: Op, slow: Callable[..., Any], beside: Any = None) -> 
     """The quick callable of an operation."""
     formula, records = looped(op.forward, op.muted), [None] * (2 << len(call.tensors)) * call.records
     made = _compiled(call)(op, formula, slow, records, beside)
+    if call.static and not call.variadic:
+        return front(made, "direct", op, formula, numpy_backend.namespace, records, op.static, len(call.tensors),
+                     call.views, call.broadcasts, call.rows)  # fmt: skip
     if formula is op.muted or call.static:
         return made
     return front(made, "quick", op, formula, records, beside, call.tensors[0] == "other", call.broadcasts)

@@ -88,15 +88,21 @@ def front(function: F, name: str, *of: Any) -> F:
     return function if form is None else core.front(function, form(*of))
 
 
+def early(name: str, *direct: Callable[..., Any]) -> Callable[[F], F]:
+    """`front` for a function of the face, by the form of this name, which does what these would with its arguments."""
+    return lambda function: front(function, "form", name, *(vars(d)["_core"] for d in direct if core is not None))
+
+
 def plan(op: Any, mask: Sequence[bool], names: Sequence[str], packed: int, cls: type) -> Any:
-    """What the function that records an operation of one or two tensors does, as quick.c reads it.
+    """What the function that records an operation of one to three tensors does, as native/nodes.c reads it.
 
     That is: the class of the node; the slot it saves in; which inputs need a gradient; and what is saved, an input by
-    its place, the result as 2, the shape of an input as its place and 4. None: the function itself is to be called.
+    its place, the result as 3, the shape of an input as its place and 4, a static argument as its place and 8. None:
+    the function itself is to be called.
     """
-    places = {"out": 2} | {n: k for k, n in enumerate(op.inputs)}
-    places |= {f"{n}_shape": 4 + k for k, n in enumerate(op.inputs)}
-    if op.variadic or op.several or len(op.inputs) > 2 or not places.keys() >= set(names):
+    places = {"out": 3} | {n: k for k, n in enumerate(op.inputs)}
+    places |= {f"{n}_shape": 4 + k for k, n in enumerate(op.inputs)} | {n: 8 + k for k, n in enumerate(op.static)}
+    if op.variadic or op.several or len(op.inputs) > 3 or not places.keys() >= set(names):
         return None
     targets = [k for k, needed in enumerate(mask) if needed]
     return cls, "_saved" if packed else "_static", bytes(targets), bytes([places[n] for n in names])

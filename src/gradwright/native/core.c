@@ -18,6 +18,9 @@ fill(PyObject *module)
         add_loops,
         add_engine,
         add_front,
+        add_nodes,
+        add_direct,
+        add_forms,
         add_quick,
         add_run,
     };

@@ -58,6 +58,7 @@ int add_loops(PyObject *module);
 
 extern PyTypeObject *tensor_base, *view_class;
 extern Py_ssize_t t_array, t_node, t_counter, t_view, t_grad; /* of a tensor */
+extern Py_ssize_t v_base, v_version, v_seen, v_steps, v_origin, v_itself; /* of a view */
 extern Py_ssize_t n_seq, n_hooks, n_next, n_saved;            /* of a node */
 extern PyObject *slots;                                       /* gradwright.base.upward.slots */
 extern Py_ssize_t s_tensor;
@@ -80,6 +81,7 @@ PyObject *version_of(PyObject *t);
 PyObject *packed(PyObject *t);
 
 PyObject *wrapped(PyObject *array); /* a new tensor over an array, which it takes over */
+PyObject *wrapped_beside(PyObject *array, PyObject *counter); /* the same, with the counter of another tensor */
 
 int add_engine(PyObject *module);
 
@@ -96,6 +98,55 @@ typedef struct Early {
 extern PyTypeObject Early_Type;
 
 int add_front(PyObject *module);
+
+/* nodes.c: how an operation is recorded */
+
+#define MOST_INPUTS 3
+#define MOST_CASES 16 /* which inputs need a gradient, and whether they broadcast */
+
+typedef struct {
+    PyObject *record;    /* the function of which this is the plan; it makes the node where `class` is NULL */
+    PyTypeObject *class; /* of the node */
+    Py_ssize_t saved;    /* where it keeps what it saves */
+    int targets, values;
+    unsigned char target[MOST_INPUTS], value[8];
+} Plan;
+
+typedef struct { /* what is known of an operation */
+    Early early;
+    PyObject *op, *records; /* those that have been made, by case */
+    PyObject *names;        /* of its static arguments; NULL if it has none */
+    int inputs;
+    Plan plans[MOST_CASES];
+} Way;
+
+typedef struct {
+    Plan *plan; /* NULL: it is not recorded */
+    int off;    /* nothing is */
+} Call;
+
+extern PyTypeObject Way_Type;
+
+/* Look at the inputs, which are whole tensors, before anything is computed; 0, perhaps with an exception, if the rest is
+   for the twin. */
+int begin(Way *way, PyObject *const *inputs, int broadcast, Call *call);
+
+/* The tensor over an array, which it takes over, and its node. It may be a view of the first input; `fixed` is a
+   dictionary of the static arguments. NULL, perhaps with an exception, if that is for the twin, or the array NULL. */
+PyObject *finish(Way *way, PyObject *const *inputs, const Call *call, PyObject *array, PyObject *fixed, int views);
+
+int way_visit(Way *self, visitproc visit, void *arg);
+int way_clear(Way *self);
+int add_nodes(PyObject *module);
+
+/* direct.c */
+
+int plain_array(PyObject *array, int scalars); /* whether operations take it as it is: an array, or a scalar of floats */
+int add_direct(PyObject *module);
+
+/* forms.c */
+
+int add_forms(PyObject *module);
 
 /* quick.c */
 

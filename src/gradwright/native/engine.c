@@ -14,7 +14,7 @@ Py_ssize_t t_array, t_node, t_counter, t_view, t_grad, n_seq, n_hooks, n_next, n
 PyObject *slots, *mode_now, *plain, *recorded_as, *floats;
 Py_ssize_t s_tensor;
 
-static Py_ssize_t v_base, v_version; /* of a view */
+Py_ssize_t v_base, v_version, v_seen, v_steps, v_origin, v_itself; /* of a view */
 static PyObject *array_member, *array_name, *ticket;
 
 PyObject *
@@ -55,7 +55,8 @@ engine(PyObject *Py_UNUSED(module), PyObject *args)
         {&t_array, tensor, "array", 0}, {&t_node, tensor, "_node", 0}, {&t_counter, tensor, "_counter", 0},
         {&t_view, tensor, "_view", 0}, {&t_grad, tensor, "_grad", 0}, {&n_seq, node, "_seq", 0},
         {&n_hooks, node, "_hooks", 0}, {&n_next, node, "_next", 0}, {&n_saved, node, "_saved", 0},
-        {&v_base, view, "_base", 0}, {&v_version, view, "version", 0},
+        {&v_base, view, "_base", 0}, {&v_version, view, "version", 0}, {&v_seen, view, "seen", 0},
+        {&v_steps, view, "steps", 0}, {&v_origin, view, "origin", 0}, {&v_itself, view, "itself", 0},
         {&s_tensor, (PyObject *)Py_TYPE(its_slots), "tensor", 0},
     };
     size_t count = sizeof fields / sizeof *fields;
@@ -143,19 +144,28 @@ packed(PyObject *t)
 }
 
 PyObject *
-wrapped(PyObject *array)
+wrapped_beside(PyObject *array, PyObject *counter)
 {
-    PyObject *out = new((PyTypeObject *)FIELD(slots, s_tensor)), *counter = PyList_New(1);
+    PyObject *out = new((PyTypeObject *)FIELD(slots, s_tensor));
+    if (counter)
+        Py_INCREF(counter);
+    else if ((counter = PyList_New(1)))
+        PyList_SET_ITEM(counter, 0, PyLong_FromLong(0));
     if (!out || !counter) {
         Py_DECREF(array), Py_XDECREF(out), Py_XDECREF(counter);
         return NULL;
     }
-    PyList_SET_ITEM(counter, 0, PyLong_FromLong(0));
     FIELD(out, t_array) = array;
     FIELD(out, t_counter) = counter;
     FIELD(out, t_view) = Py_NewRef(Py_None);
     FIELD(out, t_node) = Py_NewRef(Py_None);
     return out;
+}
+
+PyObject *
+wrapped(PyObject *array)
+{
+    return wrapped_beside(array, NULL);
 }
 
 static PyMethodDef functions[] = {

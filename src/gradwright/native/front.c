@@ -74,7 +74,10 @@ made_ready(void)
     Front_Type.tp_dealloc = PyFunction_Type.tp_dealloc;
     Front_Type.tp_traverse = PyFunction_Type.tp_traverse;
     Front_Type.tp_clear = PyFunction_Type.tp_clear;
-    return PyType_Ready(&Front_Type);
+    if (PyType_Ready(&Front_Type) < 0 || PyDict_DelItemString(Front_Type.tp_dict, "__doc__") < 0)
+        return -1; /* that is each function's own */
+    PyType_Modified(&Front_Type);
+    return 0;
 }
 
 static void

@@ -36,6 +36,7 @@ from gradwright.face.reading.torch import (
     to_dtype,
 )
 from gradwright.face.reading.usual import of_ints_and_slices
+from gradwright.native import early
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scan as _scan
@@ -58,6 +59,7 @@ _masked, _taken = (_index.at.variant(f"{name}Backward0") for name in ("MaskedSel
 _masked_scattered, _put, _filled = (_index.put.variant(f"{n}Backward0") for n in ("MaskedScatter", "Put", "Fill"))
 
 
+@early("index", _select, _slice)
 def getitem(self: Tensor, key: Index) -> Tensor:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
     if key.__class__ is int:

@@ -11,9 +11,10 @@ from gradwright.base.errors import size as _text
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.engine.numbers import whole
-from gradwright.face.functions.shape import expand, flatten, listed, reshape, transpose, unsqueeze
+from gradwright.face.functions.shape import expand, flatten, reshape, transpose, unsqueeze
 from gradwright.face.reading.require import within
 from gradwright.face.reading.torch import numpy_names, one_dim, tensor_arg
+from gradwright.face.reading.usual import listed
 from gradwright.ops import index as _index
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape

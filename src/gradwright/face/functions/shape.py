@@ -19,11 +19,12 @@ from gradwright.engine.view import alias_of, rearrange
 from gradwright.face.functions.complex import conj
 from gradwright.face.functions.memory_format import order_like
 from gradwright.face.reading.torch import numpy_names, one_dim, one_name, sizes, tensor_arg
-from gradwright.face.reading.usual import sizes_of
+from gradwright.face.reading.usual import listed, sizes_of
+from gradwright.native import early
 from gradwright.ops import shape as _shape
 
 if TYPE_CHECKING:
-    from gradwright.face.typing import Dims, Ints, Listed, MemoryFormat, Tensor
+    from gradwright.face.typing import Dims, Ints, MemoryFormat, Tensor
 
 __all__ = [
     "adjoint", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
@@ -34,27 +35,9 @@ __all__ = [
 _reshaped, _permuted, _unsqueezed, _copied = map(
     direct, (_shape.reshape, _shape.permute_dims, _shape.expand_dims, _shape.copy)
 )
+_expanded = direct(_shape.broadcast_to)
+_squeezed = [direct(_shape.squeeze.variant(f"SqueezeBackward{n}")) for n in range(3)]
 _t, _transposed = (direct(_shape.permute_dims.variant(f"{name}Backward0")) for name in ("T", "Transpose"))
-
-
-def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Listed]:
-    """A function f(x, sizes) that may also be called as f(x, *sizes), and with ``argument=sizes``."""
-
-    def decorate(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-        name = f.__name__.strip("_")
-
-        @functools.wraps(f)
-        def call(input: Any, *given: Any, **named: Any) -> Any:
-            if named:
-                if given or argument not in named or len(named) > 1:
-                    wrong = next(n for n in named if given or n != argument)
-                    raise TypeError(f"{name}() got an unexpected keyword argument {wrong!r}")
-                given = (named[argument],)
-            return f(tensor_arg(name, input), sizes(name, given, argument))
-
-        return call
-
-    return decorate
 
 
 def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -82,6 +65,7 @@ def _early(in_full: F) -> F:
     return call  # type: ignore[return-value]
 
 
+@early("reshape", _reshaped)
 @_early
 @listed("shape")
 def reshape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -89,6 +73,7 @@ def reshape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return _reshaped(input, {"shape": _inferred("reshape", input, shape)})
 
 
+@early("reshape", _reshaped)
 def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same memory under another shape; RuntimeError where only a copy could have it.
 
@@ -151,6 +136,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshape(self, tensor_arg("reshape_as", other, "other", 2).array.shape)
 
 
+@early("permute", _permuted)
 @listed("dims")
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A view with its dims in the given order."""
@@ -160,6 +146,7 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     return _permuted(input, {"axes": axes})
 
 
+@early("transpose", _transposed)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dims swapped."""
     usual = dim0.__class__ is dim1.__class__ is int and -2 <= dim0 < 2 and -2 <= dim1 < 2
@@ -212,6 +199,7 @@ def H(self: Tensor) -> Tensor:
     return conj(_matrices("tensor.H", self))
 
 
+@early("t", _permuted)
 def T(self: Tensor) -> Tensor:
     """Its dims in reverse order, as a view."""
     ndim = self.array.ndim
@@ -243,6 +231,7 @@ def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
 moveaxis = movedim
 
 
+@early("t", _t)
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dims as they are. RuntimeError for more than two dims."""
     if isinstance(input, TensorBase) and input.array.ndim == 2:
@@ -253,6 +242,7 @@ def t(input: Tensor) -> Tensor:
     return _t(x, {"axes": (1, 0)[2 - x.array.ndim :]})
 
 
+@early("expand", _expanded)
 def expand(input: Tensor, *size: int | Sequence[int], implicit: bool = False, **named: Any) -> Tensor:
     """A view with dims of length 1 repeated to ``size`` (-1 keeps a dim); new dims come in front."""
     return _expand(input, *size, **named)
@@ -281,7 +271,7 @@ def _expand(x: Any, wanted: Any) -> Any:
                 f"dimension {i}.  Target sizes: {_text(wanted)}.  Tensor sizes: {_text(have)}"
             )
         full.append(n)
-    out = apply_one(_shape.broadcast_to, x, {"shape": tuple(full)})
+    out = _expanded(x, {"shape": tuple(full)})
     if hasattr(x.array, "flags") and x.array.flags.writeable:
         out.array.flags.writeable = True  # NumPy locks whatever has been broadcast
     return out
@@ -332,6 +322,7 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     return _shape.sum_to(x.__array_namespace__(), x, wanted)
 
 
+@early("squeeze", *_squeezed[:2])
 def squeeze(input: Tensor, dim: Dims = None, *, axis: Dims = None) -> Tensor:
     """A view without the dims of length 1 (or without ``dim``, where it has length 1)."""
     x, dim = tensor_arg("squeeze", input), one_name("squeeze", dim, axis, None)
@@ -343,13 +334,10 @@ def squeeze(input: Tensor, dim: Dims = None, *, axis: Dims = None) -> Tensor:
         if len(set(named)) < len(named):
             raise RuntimeError(f"dim {named[0]} appears multiple times in the list of dims")
         gone = tuple(i for i in named if shape and shape[i] == 1)
-    op = _squeezed[0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1]
-    return apply_one(op, x, {"axis": gone})
+    return _squeezed[0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1](x, {"axis": gone})
 
 
-_squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
-
-
+@early("unsqueeze", _unsqueezed)
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """A view with a dim of length 1 put in at ``dim``."""
     x = tensor_arg("unsqueeze", input)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright.base import dtypes
 from gradwright.engine.apply import direct
 from gradwright.engine.base import TensorBase
-from gradwright.face.reading.torch import numpy_names
+from gradwright.face.reading.torch import numpy_names, sizes, tensor_arg
 from gradwright.ops.declare import Op
+
+if TYPE_CHECKING:
+    from gradwright.face.typing import Listed
 
 _F32, _F64 = dtypes.float32.dtype, dtypes.float64.dtype
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,3 +88,23 @@ def of_ints_and_slices(key: tuple[Any, ...]) -> bool:
         if k.__class__ is not int and (k.__class__ is not slice or k.step is not None):
             return False
     return bool(key)
+
+
+def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Listed]:
+    """A function f(x, sizes) that may also be called as f(x, *sizes), and with ``argument=sizes``."""
+
+    def decorate(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+        name = f.__name__.strip("_")
+
+        @wraps(f)
+        def call(input: Any, *given: Any, **named: Any) -> Any:
+            if named:
+                if given or argument not in named or len(named) > 1:
+                    wrong = next(n for n in named if given or n != argument)
+                    raise TypeError(f"{name}() got an unexpected keyword argument {wrong!r}")
+                given = (named[argument],)
+            return f(tensor_arg(name, input), sizes(name, given, argument))
+
+        return call
+
+    return decorate
