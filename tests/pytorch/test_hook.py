@@ -186,7 +186,7 @@ def test_a_module_that_is_called_names_the_class():
 
 @pytest.mark.parametrize("name", [
     "torch.fbgemm_linear_quantize_weight", "torch.cuda.tunable", "torch.sparse.solve", "torch.onnx.export",
-    "torch.ao.quantization", "torch.distributed.tensor", "torch.distributed.rpc.api", "torch._C._nn",
+    "torch.ao.quantization", "torch.distributed.tensor", "torch.distributed.rpc.api", "torch._C._onnx",
 ])
 @pytest.mark.usefixtures("hook")
 def test_what_pytorch_has_and_gradwright_does_not_fails_at_the_use(name):

@@ -104,7 +104,7 @@ def of(like: Any) -> dtype:
     plain = isinstance(like, (str, type, np.dtype))
     try:
         return _by_numpy[np.dtype(like if plain else str(like).rpartition(".")[2])]  # another library's: its name
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         known = ", ".join(d.name for d in _by_numpy.values())
         raise TypeError(f"dtype: expected one of {known}, but got {like!r}{_mend(like)}") from None
 
@@ -223,6 +223,13 @@ def can_cast(from_: _DTypeLike, to: _DTypeLike) -> bool:
     return of(from_).category <= of(to).category
 
 
+_OF_8_BITS = {
+    "float8_e4m3fn": (2.0**-3, 2.0**-6, 448.0), "float8_e4m3fnuz": (2.0**-3, 2.0**-7, 240.0),
+    "float8_e5m2": (2.0**-2, 2.0**-14, 57344.0), "float8_e5m2fnuz": (2.0**-3, 2.0**-15, 57344.0),
+}  # fmt: skip
+"""Of PyTorch's dtypes of 8 bits: the distance from 1 to the next number, the smallest normal one, the largest."""
+
+
 class finfo:
     """The limits of a floating-point dtype (of the parts of a complex one), as NumPy's `numpy.finfo` has them.
 
@@ -235,6 +242,12 @@ class finfo:
     """
 
     def __init__(self, type: _DTypeLike | None = None) -> None:
+        named = getattr(type, "__name__", "").rpartition(".")[2]
+        if named in _OF_8_BITS:  # of which there are no tensors: programs ask before they take them
+            self.eps, self.tiny, self.max = _OF_8_BITS[named]
+            self.resolution, self.bits, self.min, self.smallest_normal = 1.0, 8, -self.max, self.tiny
+            self.dtype = named
+            return
         d = (default() if type is None else of(type)).to_real()
         if d.category != FLOAT:
             raise TypeError(f"torch.finfo() requires a floating point input type, got {d}. Use torch.iinfo for it")

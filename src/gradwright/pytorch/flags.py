@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gradwright.face import cuda
+from gradwright.pytorch.private import _parse_to
 
 
 def no(*_: Any, **__: Any) -> bool:
@@ -51,6 +52,7 @@ _DEVICE = {"is_available": no, "device_count": zero, "empty_cache": nothing, "sy
 _CHOICES = ("flash", "mem_efficient", "math", "cudnn")
 
 MODULES: dict[str, dict[str, Any]] = {
+    "torch._C._nn": {"_parse_to": _parse_to},
     "torch.__config__": {"show": lambda: "gradwright on NumPy\n", "parallel_info": _parallel},
     "torch.accelerator": {"is_available": cuda.is_available, "device_count": cuda.device_count,
                           "current_accelerator": nothing, "synchronize": nothing},

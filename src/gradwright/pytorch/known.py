@@ -118,7 +118,7 @@ def _below(folders: Any, above: str, depth: int) -> Iterator[str]:
     """The modules in folders, without importing them, down to this depth."""
     for found in pkgutil.iter_modules(folders):
         yield f"{above}.{found.name}"
-        if found.ispkg and depth > 1:
+        if found.ispkg and depth > 1 and (depth > 2 or not above.rpartition(".")[2].startswith("_")):
             yield from _below([str(Path(f) / found.name) for f in folders], f"{above}.{found.name}", depth - 1)
 
 
@@ -135,7 +135,7 @@ def written() -> str:
     paths = {"torch", "torch.Tensor"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        paths.update(_below(torch.__path__, "torch", 2))
+        paths.update(_below(torch.__path__, "torch", 3))
         lines = []
         for path in sorted(paths | DETAILED):
             if path not in DETAILED:

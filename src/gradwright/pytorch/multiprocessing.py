@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from multiprocessing import *  # noqa: F403 - its names are all that there is
+import multiprocessing
+from multiprocessing import *  # noqa: F403 - its names, and three more
+
+__all__ = [  # noqa: PLE0604 - all are strings
+    *multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy",
+]  # fmt: skip
 
 
 def set_sharing_strategy(new_strategy: str) -> None:

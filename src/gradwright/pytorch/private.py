@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from itertools import accumulate
@@ -10,7 +11,9 @@ from typing import Any
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
 from gradwright.face.functions.join import cat
+from gradwright.face.reading.torch import destination
 from gradwright.func import vmap
+from gradwright.function.contract.tree_nodes import is_namedtuple_instance
 from gradwright.pytorch.compiler import is_compiling
 from gradwright.pytorch.jit import Final, Future, export, ignore, is_scripting, unused
 
@@ -45,6 +48,18 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
     if allow_none_pass_through:
         raise TypeError("_vmap(allow_none_pass_through=True): each result of a batch must be a tensor here, not None")
     return vmap(func, in_dims, out_dims)
+
+
+def _parse_to(*args: Any, non_blocking: bool = False, memory_format: Any = None, dtype: Any = None,
+              device: Any = None) -> tuple[Any, Any, bool, Any]:  # fmt: skip
+    """The device, dtype, ``non_blocking`` and memory format that the arguments of a ``to`` name."""
+    dtype, device, _ = destination(args, dtype, device)
+    return device, dtype, non_blocking, memory_format
+
+
+def _get_node_type(tree: Any) -> Any:
+    """Under which class trees take a value apart: its own, or `collections.namedtuple` for all of these."""
+    return namedtuple if is_namedtuple_instance(tree) else type(tree)
 
 
 def _is_checkpoint_valid() -> bool:

@@ -71,7 +71,8 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "torch.functional": "gradwright",
     "torch.utils.data._utils": "gradwright.utils.data", "torch.utils.data._utils.collate": "gradwright.utils.data",
     "torch._jit_internal": "gradwright.pytorch.private",
-    "torch.torch_version": "gradwright.pytorch.version", "torch.utils.benchmark": "gradwright.pytorch.benchmark",
+    "torch.torch_version": "gradwright.pytorch.version", "torch.utils.flop_counter": "gradwright.pytorch.flops",
+    "torch.utils.benchmark": "gradwright.pytorch.benchmark",
 }  # fmt: skip
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
@@ -93,7 +94,12 @@ MORE = {
         "_unsafe_preserve_version_counter": "gradwright.pytorch.private:_unsafe_preserve_version_counter",
     },
     "torch.random": {"fork_rng": "gradwright.face.random.streams:fork_rng"},
-    "torch.cuda": {"_initialized": "gradwright.face.cuda:_initialized"},
+    "torch.cuda": {
+        "_initialized": "gradwright.face.cuda:_initialized",
+        **{name: f"gradwright.pytorch.streams:{name}" for name in ("get_rng_state_all", "set_rng_state_all")},
+    },
+    "torch.profiler": {"kineto_available": "gradwright.pytorch.flags:no"},
+    "torch.utils._pytree": {"_get_node_type": "gradwright.pytorch.private:_get_node_type"},
     "torch.distributions.constraints": {name: f"gradwright.distributions.constraints:{name}" for name in (
         "_Boolean", "_Cat", "_CorrCholesky", "_Dependent", "_DependentProperty", "_GreaterThan", "_GreaterThanEq",
         "_HalfOpenInterval", "_IndependentConstraint", "_IntegerGreaterThan", "_IntegerInterval", "_IntegerLessThan",

@@ -6,7 +6,16 @@ from typing import Any, Self
 
 from gradwright.backends.devices import place
 
-__all__ = ["Event", "Stream"]
+__all__ = ["Event", "Stream", "get_rng_state_all", "set_rng_state_all"]
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of random numbers on CUDA devices: none, as all are drawn on the host."""
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Nothing: see `get_rng_state_all`."""
 
 
 class Event:
