@@ -14,6 +14,8 @@ import numpy as np
 
 import gradwright
 from gradwright.base.cpython.forks import lock
+from gradwright.verify.audit.doors.known import DOORS
+from gradwright.verify.audit.doors.opened import Doors
 from gradwright.verify.audit.hooks import Hooks, below, classes
 from gradwright.verify.audit.recorded import Met, Recorded
 from gradwright.verify.audit.recorder import Recorder
@@ -91,11 +93,14 @@ class Audit:
             _on.append(self)
         self.recorder = Recorder(self.every, only=self.only, skip=self.skip)
         self.hooks = Hooks(self.recorder)
+        self.doors = Doors(DOORS, self.only, self.skip)
         self.start = time.perf_counter()
         self.hooks.__enter__()
+        self.doors.__enter__()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self.doors.__exit__()
         self.hooks.__exit__()
         self.recorder.on = False
         _on.clear()
@@ -120,10 +125,14 @@ class Audit:
         met = self.recorder.gathered(classes)
         notes: list[str] = []
         uncalled = [*_uncalled(met)]
+        until = time.perf_counter() + self.budget
         checked = self._checked(met, notes)
-        notes += [*uncalled, *_compiled(self.hooks.compiled), *_spawned()]
-        if not any(m.calls or m.left for m in met):
-            self.problems.append((self.target or "the block", _nothing(met, self.only)))
+        told = self.doors.told(max(until - time.perf_counter(), 0.0))
+        checked += told.checked
+        self.problems += told.problems
+        notes += [*uncalled, *_compiled(self.hooks.compiled), *_spawned(), *self.doors.notes()]
+        if not checked and not told.problems:
+            self.problems.append((self.target or "the block", _nothing(met, self.only, self.doors.opened)))
         targets = (self.target,) if self.target else ()
         seconds = time.perf_counter() - self.start
         return Report(targets, tuple(checked), tuple(self.problems), seconds, gradwright.__version__,
@@ -203,12 +212,15 @@ def _rounded(seconds: float) -> int:
     return int(np.ceil(2 * seconds / 10) * 10)
 
 
-def _nothing(met: list[Met], only: Sequence[str]) -> str:
+def _nothing(met: list[Met], only: Sequence[str], opened: int) -> str:
     if met:
         names = ", ".join(m.name for m in met[:_NAMED])
         return f"no Function and no operation was called with an input that requires grad: {names} were called without"
     if only:
         return f"nothing was called of the name {', '.join(only)}"
+    if opened:
+        return (f"no derivative was handed over: libraries that take some were called {opened} time"
+                f"{'s' if opened > 1 else ''}, without one")  # fmt: skip
     return ("no Function and no custom operation was called: this looks at classes with a backward of their own, "
             "gw.op, custom_op and torch.library operations, and there was none; `gradwright check` looks at what a "
             "file defines, called or not")  # fmt: skip

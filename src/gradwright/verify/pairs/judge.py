@@ -112,8 +112,8 @@ class _Course:
         if cause is not None:
             return self.told(Verdict.WRONG, f"{self.df} {cause.sentence}", cause=cause.name, mend=cause.mend,
                              point=looks[0].number)  # fmt: skip
-        seen = max(_seen(v) for v in views)
-        worst = max(views, key=_seen)
+        best = min(views, key=_seen)  # at an optimum a gradient is lost in rounding, and at other points it is not
+        seen = _seen(best)
         digits = max(0, int(-np.log10(max(seen, 1e-16))))
         kinks = any(v.kinks.any() for v in views)
         if kinks:
@@ -123,11 +123,11 @@ class _Course:
         more = {"cause": "kink" if kinks else "", "seen": seen, "sampled": self._sampled(views)}
         if seen > _BLIND:
             return self.told(Verdict.NOISY, f"{self.df} agrees as far as can be told, to {digits} digits: the value "
-                             f"has noise of {float(np.max(worst.grain, initial=0.0)):.1g}, as of an inner solver's "
+                             f"has noise of {float(np.max(best.grain, initial=0.0)):.1g}, as of an inner solver's "
                              "tolerance, of float32 or of random numbers", mend="a smaller tolerance, float64, or a "
-                             "fixed seed would show more", view=worst, **{**more, "cause": "noise"})  # fmt: skip
+                             "fixed seed would show more", view=best, **{**more, "cause": "noise"})  # fmt: skip
         at = f"at {len(views)} points" if len(views) > 1 else f"at x = {short(views[0].at.x)}"
-        return self.told(Verdict.RIGHT, f"{self.df} is right {at}, to {digits} digits", view=worst, **more)
+        return self.told(Verdict.RIGHT, f"{self.df} is right {at}, to {digits} digits", view=best, **more)
 
     def _sampled(self, views: Sequence[Measured]) -> str:
         whole = max(int(v.at.free.sum()) for v in views)
