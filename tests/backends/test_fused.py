@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gradwright import native
 from gradwright.backends import fused
 from gradwright.backends.fused import Memory, is_numpy, sharing
 from gradwright.backends.in_place import InPlace
@@ -64,21 +65,42 @@ def test_runs_end_where_memory_is_shared():
     assert [run for run, _ in made.runs([0, 1, 2])] == [range(3)]
 
 
+@pytest.mark.parametrize("by_rows", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "float16"])
-def test_update(monkeypatch, dtype):
+def test_update(monkeypatch, dtype, by_rows):
     monkeypatch.setattr(fused, "_CHUNK", 64)
     shapes = [(3,), (), (0,), (2, 4), (100,), (7,)]
     arrays = [np.full(shape, 2.0, dtype) for shape in shapes]
-    arrays.append(np.full((5, 4), 2.0, dtype).T)
+    arrays.append(np.full((5, 4), 2.0, dtype) if by_rows else np.full((5, 4), 2.0, dtype).T)
     made = memory(arrays)
     assert made.fits(0, arrays[0])
     assert not made.fits(0, arrays[1])
     for _ in range(2):
         grads = [np.full(a.shape, k, dtype) for k, a in enumerate(arrays)]
-        at_once(made.updates(range(len(arrays)), grads, STEP, [0.25]))
+        calls = made.updates(range(len(arrays)), grads, STEP, [0.25])
+        assert (len(calls) == 1) == (native.core is not None and by_rows and dtype in ("float32", "float64"))
+        at_once(calls)
     for k, a in enumerate(arrays):
         assert (a == 2 - 0.5 * k).all()
         assert (dict(made.views(k))["m"] == 2 * k).all()
+
+
+@pytest.mark.skipif(native.core is None, reason=f"core: {native.state()}")
+def test_gradients_as_they_come():
+    """In another order, spread, shifted against the array in one memory, of no axes."""
+    whole = np.arange(13.0)
+    arrays = [np.ones((3, 4)), np.ones((2, 2)), whole[:12], np.ones(())]
+    grads = [np.arange(12.0).reshape(4, 3).T, np.broadcast_to(3.0, (2, 2)), whole[1:], np.float64(5)]
+    expected = [a - 0.25 * g for a, g in zip(arrays, grads, strict=True)]
+    made = memory([*arrays[:3], arrays[3]])
+    (call,) = made.updates(range(4), grads, STEP, [0.25])
+    at_once([call])
+    for a, b in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(ValueError, match="a gradient of another size or dtype"):
+        at_once(made.updates(range(4), [*grads[:3], np.float32(5)], STEP, [0.25]))
+    for a, b in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(a, b)  # nothing is written if one does not fit
 
 
 def test_pieces_do_not_pile_up():

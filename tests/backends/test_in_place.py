@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradwright import native
 from gradwright.backends.in_place import InPlace
 from gradwright.backends.numpy import namespace
 from gradwright.base.cpython.at_once import at_once
@@ -23,7 +24,18 @@ def check(rule, arrays=ARRAYS, **numbers):
     at_once(made.calls(np.dtype("float32"), *numbers.values())(*after.values(), *spares))
     for name in arrays:
         np.testing.assert_allclose(after[name], expected[name], rtol=1e-6, err_msg=made.text)
+    in_c(made, before, after, numbers)
     return made
+
+
+def in_c(made, before, after, numbers):
+    """The core's form of the calls makes the same of the arrays, to the bit."""
+    form = made.update(np.dtype("float32"), *numbers.values())
+    assert (form is None) == (native.core is None)
+    if form:
+        p, g, *state = (x.copy() for x in before.values())
+        form[0]([(p, *state)], [g], form[1])
+        assert [x.tobytes() for x in (p, *state)] == [after[name].tobytes() for name in after if name != "g"]
 
 
 def test_the_place_that_is_replaced_is_written():

@@ -167,6 +167,9 @@ def test_with_numpys_features_switched_off():
     names = ("exp", "log", "sin", "tanh", "multiply", "divide")
     some = [f"test_the_loop_is_its_twin_to_the_bit[{name}]" for name in names]
     tests = [f"{__file__}::{test}" for test in (*some, "test_whole_sums")]
+    names = ("sigmoid", "softplus", "gelu_tanh by x", "pow by x", "clip", "huber", "tanh by x")
+    there = f"{__file__[:-8]}programs.py::test_a_program_is_its_formula_to_the_bit"
+    tests += [f"{there}[{name}]" for name in names]
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
                           env={**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(on)}, cwd=os.getcwd(),
                           capture_output=True, text=True, timeout=300)  # fmt: skip

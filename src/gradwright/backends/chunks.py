@@ -31,7 +31,10 @@ def in_chunks(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_single(reference: Callable[..., Any], types: str = "f") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The kernel for more than a few float32 numbers, in chunks; ``reference`` for whatever else there is."""
+    """The kernel for more than a few float32 numbers, in chunks; ``reference`` for whatever else there is.
+
+    What float64 arrays are given, if it is always that, is the kernel's ``in_double``.
+    """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
         quick = in_chunks(kernel)
@@ -42,6 +45,7 @@ def in_single(reference: Callable[..., Any], types: str = "f") -> Callable[[Call
                 return quick(*arrays)
             return reference(*arrays)
 
+        vars(call)["in_double"] = None if "d" in types else reference
         return call
 
     return declare

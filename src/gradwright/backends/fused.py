@@ -61,6 +61,7 @@ class Memory:
         self.numbers = np.empty((len(numbers), len(arrays)), number_dtype)
         self.numbers[:] = np.reshape([*numbers.values()], (-1, 1))
         self._pieces: dict[range, list[_Piece]] = {}
+        self._rows: dict[range, list[tuple[Any, ...]] | None] = {}
         self._sharing: set[int] | None = None
         self._spares: list[Any] = []
         self._grads = np.empty(0, self._dtype)
@@ -83,6 +84,7 @@ class Memory:
     def place(self, i: int, array: Any) -> None:
         """Array ``i`` lies here from now on."""
         self._pieces.clear()
+        self._rows.clear()
         self._sharing = None
         self.arrays[i] = array  # last: an interrupt before leaves the old one, which is asked for again
 
@@ -114,6 +116,8 @@ class Memory:
 
         That takes an array, its gradient, and the arrays that are remembered, in order; and these ``numbers``.
         """
+        if self._dtype is self._real and (form := rule.update(self._real, *numbers)) and (rows := self._in_rows(run)):
+            return [(form[0], rows, grads, form[1])]
         pieces = self._pieces.get(run)
         if pieces is None:
             if len(self._pieces) > len(self.arrays):  # the runs are ever others
@@ -135,6 +139,17 @@ class Memory:
             mine = grads[piece.first - start : piece.stop - start]
             calls += piece.updates(update, mine, self._grads, self._spares[:spares])
         return calls
+
+    def _in_rows(self, run: range) -> list[tuple[Any, ...]] | None:
+        """Each array of a run and what is remembered of it; None if one has gaps or another order than by rows."""
+        if run not in self._rows:
+            if len(self._rows) > len(self.arrays):
+                self._rows.clear()
+            parts = [slice(self._bounds[i], self._bounds[i + 1]) for i in run]
+            arrays = self.arrays[run.start : run.stop]
+            rows = [(a, *(b[part] for b in self.buffers.values())) for a, part in zip(arrays, parts, strict=True)]
+            self._rows[run] = rows if all(a.flags.carray for a in arrays) else None
+        return self._rows[run]
 
     def _cuts(self, run: range) -> list[int]:
         """Where to cut a run for pieces of about the size of a chunk, and arrays much larger each for itself."""

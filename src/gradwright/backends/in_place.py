@@ -11,15 +11,17 @@ import operator
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
+from gradwright.backends.notes import OPERATORS, Notes
 from gradwright.backends.numpy import namespace
+from gradwright.backends.programs import assembled
 from gradwright.base.cpython.at_once import Call
+from gradwright.native import core
 
-_OPERATORS = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-              "less": operator.lt, "greater": operator.gt, "negative": operator.neg}  # fmt: skip
 _WRITING = {
     "abs", "add", "divide", "maximum", "minimum", "multiply", "negative", "positive", "sign", "sqrt", "subtract",
 }  # fmt: skip
@@ -27,66 +29,6 @@ _BY_NAME = {"maximum", "minimum"}  # NumPy wants the place that these write to b
 _TESTS = {"less", "greater"}
 _SCOPE = {"setitem": operator.setitem, "partial": partial, "empty": np.empty, "int8": np.int8, "negative": np.negative,
           "bitwise_and": np.bitwise_and, "bitwise_xor": np.bitwise_xor}  # fmt: skip
-
-
-class _Value:
-    """A stand-in for an array or a number of a rule, which has a name."""
-
-    def __init__(self, notes: _Notes, name: str, is_array: bool) -> None:
-        self.notes, self.name, self.is_array = notes, name, is_array
-
-
-def _operator(name: str, swapped: bool = False) -> Callable[..., _Value]:
-    def noted(x: _Value, *other: Any) -> _Value:
-        return x.notes.note(name, *((*other, x) if swapped else (x, *other)))
-
-    return noted
-
-
-for _name, _f in _OPERATORS.items():
-    setattr(_Value, f"__{_f.__name__.strip('_')}__", _operator(_name))
-    if _name in ("add", "subtract", "multiply", "divide"):
-        setattr(_Value, f"__r{_f.__name__.strip('_')}__", _operator(_name, swapped=True))
-
-
-class _Notes:
-    """The `xp` of a rule that is noted.
-
-    Attributes:
-        scope: what names stand for: functions, constants.
-        numbers: the calls on numbers alone: the names of the result, the function and the arguments.
-        calls: those on arrays.
-        used: the numbers that these take; there, their names end with an underscore.
-    """
-
-    def __init__(self) -> None:
-        self.scope: dict[str, Any] = dict(_SCOPE)
-        self.numbers: list[tuple[str, str, list[str]]] = []
-        self.calls: list[tuple[str, str, list[str]]] = []
-        self.used: dict[str, None] = {}
-
-    def note(self, name: str, *given: Any) -> _Value:
-        parts = [x if isinstance(x, _Value) else self._constant(x) for x in given]
-        is_array = any(x.is_array for x in parts)
-        out = _Value(self, f"v{len(self.calls) + len(self.numbers)}", is_array)
-        if is_array:
-            if name not in _WRITING | _TESTS | {"where"}:
-                raise NotImplementedError(f"xp.{name} in a rule that works in place: it cannot write into an array")
-            self.scope.setdefault(name, getattr(namespace, name))
-            self.used |= dict.fromkeys(x.name for x in parts if not x.is_array)
-            self.calls.append((out.name, name, [x.name + "_" * (not x.is_array) for x in parts]))
-        else:
-            self.scope[f"number_{name}"] = _OPERATORS[name]
-            self.numbers.append((out.name, f"number_{name}", [x.name for x in parts]))
-        return out
-
-    def _constant(self, value: float) -> _Value:
-        name = f"c{len(self.scope)}"
-        self.scope[name] = value
-        return _Value(self, name, False)
-
-    def __getattr__(self, name: str) -> Any:
-        return partial(self.note, name)
 
 
 class InPlace:
@@ -103,37 +45,59 @@ class InPlace:
     """
 
     def __init__(self, rule: Callable[..., dict[str, Any]], arrays: tuple[str, ...], numbers: tuple[str, ...]) -> None:
-        notes = _Notes()
-        given = {name: _Value(notes, name, True) for name in arrays}
-        new = rule(notes, **given, **{name: _Value(notes, name, False) for name in numbers})
-        targets: dict[str, str] = {}
-        for name in arrays:
-            out = new.get(name, given[name])
-            if out is not given[name]:
-                copied = out.name in given or out.name in targets
-                targets[(notes.note("positive", out) if copied else out).name] = name
-        lines, spares, tests = _placed(notes.calls, targets)
+        self._rule, self._arrays, self._numbers = rule, arrays, numbers
+        notes, results = self._noted()
+        if strange := {name for _, name, _ in notes.calls} - (_WRITING | _TESTS | {"where"}):
+            raise NotImplementedError(f"xp.{min(strange)} in a rule that works in place: it cannot write into an array")
+        calls = [(out, f, [f"{x}_" if x in notes.used else x for x in at]) for out, f, at in notes.calls]
+        lines, spares, tests = _placed(calls, {out: name for name, out in results.items()})
         text = " ".join(lines)
         self.text = "\n    ".join([
             f"def given({', '.join(['of', *numbers])}):",
-            *(f"{out} = {f}({', '.join(at)})" for out, f, at in notes.numbers),
-            *(f"{x}_ = of({x})" for x in notes.used),
-            f"def calls({', '.join([*arrays, *spares])}):",
-            *(f"    {x} = empty({arrays[0]}.shape, int8)" for x in tests),
-            *(f"    {x} = {x[:-4]}.view(f'i{{{x[:-4]}.itemsize}}')" for x in sorted(set(re.findall(r"\w+bits", text)))),
-            "    return (",
-            *(f"        ({line})," for line in lines),
-            "    )",
-            "return calls",
+            *(f"{out} = number_{f}({', '.join(at)})" for out, f, at in notes.numbers),
+            f"return ({''.join(f'of({x}), ' for x in notes.used)})",
+            f"\ndef calls({', '.join([*(f'{x}_' for x in notes.used), *arrays, *spares])}):",
+            *(f"{x} = empty({arrays[0]}.shape, int8)" for x in tests),
+            *(f"{x} = {x[:-4]}.view(f'i{{{x[:-4]}.itemsize}}')" for x in sorted(set(re.findall(r"\w+bits", text)))),
+            "return (",
+            *(f"    ({line})," for line in lines),
+            ")",
         ])  # fmt: skip
         self.spares = len(spares)
-        exec(compile(self.text, "<rule>", "exec"), notes.scope)  # noqa: S102 - the text is written here
-        self._given = notes.scope["given"]
+        scope: dict[str, Any] = _SCOPE | notes.constants | {f"number_{f}": OPERATORS[f] for _, f, _ in notes.numbers}
+        scope |= {f: getattr(namespace, f) for _, f, _ in notes.calls}
+        exec(compile(self.text, "<rule>", "exec"), scope)  # noqa: S102 - the text is written here
+        self._given, self._calls = scope["given"], scope["calls"]
+        self._taken = [x not in notes.constants for x in notes.used]
+        self._programs: dict[Any, Any] = {}
+
+    def _noted(self, dtype: Any = None) -> tuple[Notes, dict[str, str]]:
+        """The rule as noted, and for each array that is replaced the name of what it is replaced by."""
+        notes = Notes(dtype)
+        given = {name: notes.given(name) for name in self._arrays}
+        new = self._rule(notes, **given, **{name: notes.given(name, False) for name in self._numbers})
+        results: dict[str, str] = {}
+        for name in self._arrays:
+            out = new.get(name, given[name])
+            if out is not given[name]:
+                copied = out.name in given or out.name in results.values()
+                results[name] = (notes.note("positive", out) if copied else out).name
+        return notes, results
 
     def calls(self, dtype: Any, *numbers: Any) -> Callable[..., tuple[Call, ...]]:
         """From the arrays and the spare ones, all of one NumPy dtype, to the calls for these numbers."""
-        made: Callable[..., tuple[Call, ...]] = self._given(dtype.type, *numbers)
-        return made
+        return partial(self._calls, *self._given(dtype.type, *numbers))
+
+    def update(self, dtype: Any, *numbers: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
+        """The rule as one call in C for many arrays, and these numbers as it takes them; None where there is none."""
+        if core is None or dtype.char not in "fd":
+            return None
+        if dtype not in self._programs:
+            notes, results = self._noted(dtype)
+            inputs = [*self._arrays, *(x for x in notes.used if x not in notes.constants)]
+            self._programs[dtype] = assembled(notes, inputs, {out: inputs.index(x) for x, out in results.items()})
+        program = self._programs[dtype]
+        return program and (program.update, tuple(compress(self._given(dtype.type, *numbers), self._taken)))
 
 
 def _placed(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradwright.backends import numpy as numpy_backend
-from gradwright.backends.loops import looped
+from gradwright.backends.programs import programmed
 from gradwright.backends.quiet import quietly
 from gradwright.base.errors import no_input
 from gradwright.base.upward import slots
@@ -209,7 +209,8 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
 
 def _bound(call: Call, op: Op, slow: Callable[..., Any], beside: Any = None) -> Callable[..., Any]:
     """The quick callable of an operation."""
-    formula, records = looped(op.forward, op.muted), [None] * (2 << len(call.tensors)) * call.records
+    formula = programmed(op.forward, op.muted, [True] * len(call.tensors), op.static)
+    records = [None] * (2 << len(call.tensors)) * call.records
     made = _compiled(call)(op, formula, slow, records, beside)
     if call.static and not call.variadic:
         return front(made, "direct", op, formula, numpy_backend.namespace, records, op.static, len(call.tensors),

@@ -18,6 +18,7 @@ fill(PyObject *module)
         add_loops,
         add_engine,
         add_front,
+        add_programs,
         add_nodes,
         add_direct,
         add_forms,

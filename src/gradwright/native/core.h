@@ -20,6 +20,10 @@
 
 /* loops.c */
 
+#define FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+#define LONG 500  /* entries from which NumPy lets other threads run */
+#define IN_PASS 2 /* besides whether a formula is muted: a backward pass runs, where all are */
+
 typedef struct {
     PyUFuncGenericFunction run; /* NULL: the ufunc has none for this dtype */
     void *data;
@@ -49,6 +53,14 @@ int loop_into(Loop *self, PyObject *first, PyObject *second);
 
 /* The number of the dtype of an operand that loops take, and the array if it has axes; -1 of any other. */
 int loop_operand(PyObject *operand, PyArrayObject **array);
+
+/* The number of the dtype of an operand that loops take, and where its entries are; -1 of any other. */
+int usual_operand(PyObject *operand, char **data, PyArrayObject **array);
+
+PyObject *scalar(int type, const void *data);
+
+/* Whether a flag that is up interests anybody; of a formula that is muted, no warning does; in a pass, nothing. */
+int somebody_asked(int muted);
 
 int add_loops(PyObject *module);
 
@@ -98,6 +110,20 @@ typedef struct Early {
 extern PyTypeObject Early_Type;
 
 int add_front(PyObject *module);
+/* programs.c */
+
+extern PyTypeObject Formula_Type;
+
+/* What a formula, a `loop` or a `formula`, makes of arguments; NULL, perhaps with an exception, if that is for the twin. */
+PyObject *formula_result(PyObject *formula, PyObject *const *given, PyObject *const *named);
+
+/* The same of a `formula` in a backward pass, where nothing is told; `alone`: no Python is to run. */
+PyObject *formula_in_pass(PyObject *formula, PyObject *const *given, int count, int alone);
+
+/* How many arrays and nothing else it takes; -1 if it takes other arguments, too. */
+int arrays_alone(PyObject *formula);
+
+int add_programs(PyObject *module);
 
 /* nodes.c: how an operation is recorded */
 

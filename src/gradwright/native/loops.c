@@ -11,10 +11,7 @@
 #include <fenv.h>
 #include <structmember.h>
 
-#define FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 #define MOST 2          /* operands */
-#define IN_PASS 2       /* besides whether a formula is muted: a backward pass runs, where all are */
-#define LONG 500        /* entries from which NumPy lets other threads run */
 #define LARGE (1 << 17) /* entries from which sums are made in another way: _LARGE of the twin */
 
 /* ---- what NumPy is to do about floating-point errors ---- */
@@ -34,8 +31,7 @@ settings(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Whether a flag that is up interests anybody; of a formula that is muted, no warning does; in a pass, nothing. */
-static int
+int
 somebody_asked(int muted)
 {
     if (muted == IN_PASS)
@@ -53,8 +49,7 @@ somebody_asked(int muted)
 
 PyArray_Descr *of_single, *of_double;
 
-/* The number of the dtype of an operand that loops take, and where its entries are; -1 of any other. */
-static int
+int
 usual_operand(PyObject *operand, char **data, PyArrayObject **array)
 {
     if (PyArray_CheckExact(operand)) {
@@ -78,7 +73,7 @@ usual_operand(PyObject *operand, char **data, PyArrayObject **array)
     return -1;
 }
 
-static PyObject *
+PyObject *
 scalar(int type, const void *data)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(type);

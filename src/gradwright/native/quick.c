@@ -56,7 +56,7 @@ result_of(Quick *self, PyObject *x, PyObject *y, PyObject **made)
         return NULL;
     PyObject *arrays[2] = {FIELD(inputs[0], t_array), inputs[1] ? FIELD(inputs[1], t_array) : NULL};
     Py_INCREF(arrays[0]), Py_XINCREF(arrays[1]); /* another thread may give the tensor other ones meanwhile */
-    PyObject *array = loop_result((Loop *)self->loop, arrays);
+    PyObject *array = formula_result(self->loop, arrays, NULL);
     Py_DECREF(arrays[0]), Py_XDECREF(arrays[1]);
     return finish(&self->way, inputs, &call, array, NULL, 0);
 }
@@ -78,9 +78,11 @@ quick_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     PyObject *op, *loop, *records, *beside;
     int reflected, broadcasts;
-    if (!PyArg_ParseTuple(args, "OO!O!Opp:quick", &op, &Loop_Type, &loop, &PyList_Type, &records, &beside, &reflected,
-                          &broadcasts))
+    if (!PyArg_ParseTuple(args, "OOO!Opp:quick", &op, &loop, &PyList_Type, &records, &beside, &reflected, &broadcasts))
         return NULL;
+    int inputs = arrays_alone(loop);
+    if (inputs < 1 || inputs > 2)
+        return PyErr_Format(PyExc_TypeError, "quick() takes a loop, or a formula of one or two arrays, but got %R", loop);
     Quick *self = (Quick *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
@@ -88,7 +90,7 @@ quick_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     self->way.op = Py_NewRef(op);
     self->loop = Py_NewRef(loop);
     self->way.records = Py_NewRef(records);
-    self->way.inputs = ((Loop *)loop)->nin;
+    self->way.inputs = inputs;
     self->reflected = reflected;
     self->broadcasts = broadcasts;
     PyObject *keys[4] = {(PyObject *)of_single, (PyObject *)of_double, (PyObject *)&PyFloatArrType_Type,

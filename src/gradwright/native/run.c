@@ -6,7 +6,7 @@
    rules called with what it has saved; any other by its own `_run`. `leaves` writes the gradients at the end, one leaf
    after another, up to one that is not usual.
 
-   Nothing of Python runs in a pass through nodes whose rules are loops, so that needs no mode and no error setting of
+   Nothing of Python runs in a pass through nodes whose rules are loops or programs, so that needs no mode and no error setting of
    its own: `steps` asked with `alone` goes as far as there are only such nodes.
 
    Twins: of `steps` and `leaves` the loop, `_sum`, `_complete` and `_accumulate` of gradwright.engine.backward; of
@@ -60,7 +60,7 @@ typedef struct {
     PyTypeObject *class; /* that has them, and so lives */
     Py_ssize_t saved;    /* where it keeps what it saves */
     int packed, values;  /* of the values the first ones are tensors */
-    int rules, alone;    /* whether they are loops alone */
+    int rules, alone;    /* whether they are loops and programs alone */
     Rule rule[MOST_RULES];
     unsigned long long taken, left;
 } Rules;
@@ -113,7 +113,9 @@ rule_result(const Rule *rule, PyObject *g, PyObject *const *values, int alone)
         result = Py_NewRef(g);
     else if (Py_IS_TYPE(rule->fn, &Loop_Type) && ((Loop *)rule->fn)->nin == rule->given + 1)
         result = loop_in_pass((Loop *)rule->fn, given + 1);
-    if (!result && !alone)
+    else
+        result = formula_in_pass(rule->fn, given + 1, rule->given + 1, alone);
+    if (!result && !alone && !PyErr_Occurred())
         result = PyObject_Vectorcall(rule->fn, given, rule->given + 2, NULL);
     if (result && rule->shape >= 0 && !is_of_shape(result, values[rule->shape])) {
         PyObject *summed[3] = {space, result, values[rule->shape]};
@@ -192,7 +194,7 @@ rules_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
         rule->given = (int)PyBytes_GET_SIZE(places);
         memcpy(rule->place, PyBytes_AS_STRING(places), rule->given);
         rule->fn = fn == Py_None ? NULL : Py_NewRef(fn);
-        self->alone &= !rule->fn || Py_IS_TYPE(fn, &Loop_Type);
+        self->alone &= !rule->fn || Py_IS_TYPE(fn, &Loop_Type) || Py_IS_TYPE(fn, &Formula_Type);
     }
     return (PyObject *)self;
 }

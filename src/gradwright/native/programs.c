@@ -1,0 +1,662 @@
+/* Programs: lists of NumPy's inner loops, run over a piece of the arrays at a time, so that what lies between them stays in
+   the nearest cache. They are written in gradwright.backends.programs.
+
+   The usual operands are those of loops.c, and booleans beside them. The loops are those that NumPy would have run, one
+   after another, over the same entries; each writes elsewhere than where it reads, but where a result replaces an input. So
+   the bits are the same. Where somebody asked NumPy for more than a warning, and a flag is up, the twin computes.
+
+   Twins: of `formula` the formula that it is made of; of `update` the calls of gradwright.backends.in_place; of `choose`
+   gradwright.backends.select.where. */
+
+#include "core.h"
+
+#include <fenv.h>
+#include <stdint.h>
+#include <structmember.h>
+
+#define MOST 3        /* operands of a loop */
+#define MOST_STEPS 64
+#define MOST_GIVEN 16
+#define REGISTERS 64  /* inputs, constants, what lies between, and a result */
+#define PIECE 1024    /* entries */
+#define SCRATCH 8     /* pieces of float64 that lie between at a time; of more they are shorter */
+#define ENTRIES 8     /* programs of a formula: other dtypes, other static arguments */
+
+typedef struct {
+    PyUFuncGenericFunction run;
+    void *data;
+    unsigned char operands, at[MOST + 1], size[MOST + 1]; /* registers, the result's last, and the sizes of their entries */
+} Step;
+
+typedef struct {
+    PyObject_HEAD
+    int inputs, constants, own, steps; /* the registers: those of the inputs, of constants, its own, of the new result */
+    char types[MOST_GIVEN], result;   /* numbers of dtypes; result: -1 if it replaces inputs */
+    int boxed;                         /* of arrays of no axes it makes an array, not a number */
+    unsigned depends;                  /* on which inputs the new result does */
+    unsigned char size[REGISTERS];
+    union { double twice; float single; npy_bool truth; } constant[REGISTERS];
+    Step step[MOST_STEPS];
+} Program;
+
+static PyTypeObject Program_Type;
+
+/* ---- choosing ---- */
+
+/* Whichever the condition says, by its bits and with no branch: those of a NaN are kept. */
+#define CHOOSE(name, bits)                                                                                            \
+    static void name(char **args, npy_intp const *dims, npy_intp const *steps, void *Py_UNUSED(data))                 \
+    {                                                                                                                 \
+        npy_intp n = dims[0], truths = steps[0], xs = steps[1] / (npy_intp)sizeof(bits),                              \
+                 ys = steps[2] / (npy_intp)sizeof(bits);                                                              \
+        const npy_bool *condition = (npy_bool *)args[0];                                                              \
+        const bits *x = (bits *)args[1], *y = (bits *)args[2];                                                        \
+        bits *out = (bits *)args[3];                                                                                  \
+        if (truths && xs && ys)                                                                                       \
+            for (npy_intp i = 0; i < n; i++)                                                                          \
+                out[i] = ((x[i] ^ y[i]) & (bits)-(bits)condition[i]) ^ y[i];                                          \
+        else                                                                                                          \
+            for (npy_intp i = 0; i < n; i++) {                                                                        \
+                bits other = y[i * ys];                                                                               \
+                out[i] = ((x[i * xs] ^ other) & (bits)-(bits)condition[i * truths]) ^ other;                          \
+            }                                                                                                         \
+    }
+CHOOSE(choose_1, uint8_t)
+CHOOSE(choose_4, uint32_t)
+CHOOSE(choose_8, uint64_t)
+
+/* ---- running ---- */
+
+/* Run a program over so many entries. `at` has the places of its inputs and, last, of its result; `rows` says of each
+   register whether it has an entry for each, or one for all. 0 if a flag is up, if that is looked for. */
+static int
+run(const Program *self, char **at, char *rows, npy_intp count, int watched)
+{
+    _Alignas(64) double scratch[SCRATCH * PIECE];
+    npy_intp stride[MOST_STEPS][MOST + 1], entries[MOST_STEPS], piece = PIECE;
+    int first = self->inputs + self->constants, last = first + self->own;
+    if (self->own > SCRATCH)
+        piece = SCRATCH * PIECE / self->own / 8 * 8;
+    npy_intp apart = count < piece ? (count + 7) / 8 * 8 : piece;
+    for (int i = 0; i < self->constants; i++) {
+        at[self->inputs + i] = (char *)&self->constant[i];
+        rows[self->inputs + i] = 0;
+    }
+    for (int i = 0; i < self->own; i++)
+        at[first + i] = (char *)(scratch + i * apart);
+    for (int s = 0; s < self->steps; s++) {
+        const Step *step = &self->step[s];
+        int row = 0, n = step->operands;
+        for (int k = 0; k < n; k++) {
+            row |= rows[step->at[k]];
+            stride[s][k] = rows[step->at[k]] ? step->size[k] : 0;
+        }
+        rows[step->at[n]] = row;
+        stride[s][n] = row ? step->size[n] : 0;
+        entries[s] = row;
+    }
+    for (npy_intp done = 0; done < count; done += piece) {
+        npy_intp here = count - done < piece ? count - done : piece;
+        for (int s = 0; s < self->steps; s++) {
+            const Step *step = &self->step[s];
+            char *args[MOST + 1];
+            npy_intp dims = entries[s] ? here : 1;
+            for (int k = 0; k <= step->operands; k++)
+                args[k] = at[step->at[k]];
+            step->run(args, &dims, stride[s], step->data);
+            if (watched && fetestexcept(FLAGS)) /* some loops clear them */
+                return 0;
+        }
+        for (int i = 0; i < self->inputs; i++)
+            at[i] += rows[i] ? here * self->size[i] : 0;
+        at[last] += rows[last] ? here * self->size[last] : 0;
+    }
+    return 1;
+}
+
+/* ---- a program ---- */
+
+static int
+number_of(char kind)
+{
+    return kind == 'd' ? NPY_DOUBLE : kind == 'f' ? NPY_FLOAT : kind == '?' ? NPY_BOOL : -1;
+}
+
+static int
+size_of(int type)
+{
+    return type == NPY_DOUBLE ? 8 : type == NPY_FLOAT ? 4 : 1;
+}
+
+/* The loop of a ufunc for these dtypes, the result's last; or choosing, for no ufunc. */
+static int
+find_loop(Step *step, PyObject *ufunc, const char *kinds)
+{
+    if (ufunc == Py_None) {
+        int size = size_of(number_of(kinds[3]));
+        step->run = (PyUFuncGenericFunction)(size == 8 ? choose_8 : size == 4 ? choose_4 : choose_1);
+        return step->operands == 3 ? 0 : -1;
+    }
+    PyUFuncObject *given = (PyUFuncObject *)ufunc;
+    if (!PyObject_TypeCheck(ufunc, &PyUFunc_Type) || given->nin != step->operands || given->nout != 1)
+        return -1;
+    for (int i = 0; given->functions && i < given->ntypes; i++) {
+        int fits = given->functions[i] != NULL;
+        for (int k = 0; k <= given->nin; k++)
+            fits = fits && given->types[i * given->nargs + k] == number_of(kinds[k]);
+        if (fits) {
+            step->run = given->functions[i];
+            step->data = given->data ? (void *)given->data[i] : NULL;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* Read what a program consists of; None if it is too long, or NumPy has not the loops. */
+static PyObject *
+program(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *types, *result;
+    PyObject *constants, *steps;
+    int own, boxed;
+    if (!PyArg_ParseTuple(args, "sO!O!isp:program", &types, &PyTuple_Type, &constants, &PyList_Type, &steps, &own, &result,
+                          &boxed))
+        return NULL;
+    Py_ssize_t inputs = strlen(types), fixed = PyTuple_GET_SIZE(constants), count = PyList_GET_SIZE(steps);
+    if (inputs > MOST_GIVEN || inputs + fixed + own >= REGISTERS || count > MOST_STEPS)
+        Py_RETURN_NONE;
+    Program *self = (Program *)Program_Type.tp_alloc(&Program_Type, 0);
+    if (!self)
+        return NULL;
+    self->inputs = (int)inputs, self->constants = (int)fixed, self->own = own, self->steps = (int)count;
+    self->result = *result ? number_of(*result) : -1;
+    self->boxed = boxed;
+    unsigned depends[REGISTERS] = {0};
+    for (int i = 0; i < inputs; i++) {
+        self->types[i] = number_of(types[i]);
+        self->size[i] = size_of(self->types[i]);
+        depends[i] = 1u << i;
+    }
+    for (int i = 0; i < fixed; i++)
+        PyArray_ScalarAsCtype(PyTuple_GET_ITEM(constants, i), &self->constant[i]);
+    int last = self->inputs + self->constants + own;
+    for (int s = 0; s < count; s++) {
+        Step *step = &self->step[s];
+        PyObject *ufunc, *at;
+        const char *kinds;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(steps, s), "OsO!", &ufunc, &kinds, &PyBytes_Type, &at))
+            goto failed;
+        Py_ssize_t operands = PyBytes_GET_SIZE(at) - 1;
+        step->operands = (unsigned char)operands;
+        if (operands < 1 || operands > MOST || (Py_ssize_t)strlen(kinds) != operands + 1 || find_loop(step, ufunc, kinds) < 0) {
+            Py_DECREF(self);
+            Py_RETURN_NONE;
+        }
+        unsigned on = 0;
+        for (int k = 0; k <= operands; k++) {
+            int place = (unsigned char)PyBytes_AS_STRING(at)[k];
+            if (place > last) {
+                PyErr_SetString(PyExc_ValueError, "program(): a register that there is not");
+                goto failed;
+            }
+            step->at[k] = place;
+            step->size[k] = size_of(number_of(kinds[k]));
+            on |= k < operands ? depends[place] : 0;
+        }
+        depends[step->at[operands]] = on;
+    }
+    self->depends = depends[last];
+    if (self->result >= 0)
+        self->size[last] = size_of(self->result);
+    return (PyObject *)self;
+failed:
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* What a program makes of its inputs, a new array or number; NULL, without an exception, if that is for the twin. */
+static PyObject *
+made_of(const Program *self, char **given, PyArrayObject *const *arrays, const char *spread, int watched)
+{
+    char *at[REGISTERS] = {0}, rows[REGISTERS] = {0};
+    PyArrayObject *shaped = NULL;
+    unsigned which = 0;
+    for (int i = 0; i < self->inputs; i++) {
+        at[i] = given[i];
+        if (!arrays[i])
+            continue;
+        if (!shaped)
+            shaped = arrays[i];
+        else if (!PyArray_SAMESHAPE(shaped, arrays[i]))
+            return NULL;
+        which |= (unsigned)!spread[i] << i;
+    }
+    if (shaped && !(which & self->depends))
+        return NULL;
+    npy_intp count = shaped ? PyArray_SIZE(shaped) : 1;
+    for (int i = 0; i < self->inputs && count > 1; i++)
+        rows[i] = which >> i & 1;
+    union { double number; npy_bool truth; } entry;
+    PyArrayObject *out = NULL;
+    char **place = &at[self->inputs + self->constants + self->own];
+    if (shaped || self->boxed) {
+        out = (PyArrayObject *)PyArray_SimpleNew(shaped ? PyArray_NDIM(shaped) : 0, shaped ? PyArray_DIMS(shaped) : NULL,
+                                                 self->result);
+        if (!out) { /* the twin says so, too */
+            PyErr_Clear();
+            return NULL;
+        }
+        *place = PyArray_BYTES(out);
+    }
+    else
+        *place = (char *)&entry;
+    if (watched && fetestexcept(FLAGS))
+        feclearexcept(FLAGS);
+    int done = 1;
+    if (count > LONG) {
+        Py_BEGIN_ALLOW_THREADS
+        done = run(self, at, rows, count, watched);
+        Py_END_ALLOW_THREADS
+    }
+    else if (count)
+        done = run(self, at, rows, count, watched);
+    if (done)
+        return out ? (PyObject *)out : scalar(self->result, &entry);
+    Py_XDECREF(out);
+    return NULL;
+}
+
+/* Whether two arrays share memory without being the same entries. */
+static int
+shifted(PyArrayObject *a, PyArrayObject *b)
+{
+    char *p = PyArray_BYTES(a), *q = PyArray_BYTES(b);
+    return p != q && p < q + PyArray_NBYTES(b) && q < p + PyArray_NBYTES(a);
+}
+
+/* The entries of a gradient, row by row, in an array of its own if they do not lie so; NULL and an exception if it does not
+   fit the array `p`. */
+static PyArrayObject *
+in_line(PyObject *grad, PyArrayObject *p)
+{
+    int wanted = NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED;
+    PyArrayObject *found = (PyArrayObject *)PyArray_FromAny(grad, NULL, 0, 0, wanted, NULL);
+    if (found && (PyArray_TYPE(found) != PyArray_TYPE(p) || PyArray_SIZE(found) != PyArray_SIZE(p))) {
+        PyErr_SetString(PyExc_ValueError, "update(): a gradient of another size or dtype than its parameter");
+        Py_CLEAR(found);
+    }
+    if (found && shifted(found, p))
+        Py_SETREF(found, (PyArrayObject *)PyArray_NewCopy(found, NPY_CORDER));
+    return found;
+}
+
+static PyObject *
+update(PyObject *callable, PyObject *args)
+{
+    Program *self = (Program *)callable;
+    PyObject *rows, *grads, *numbers, *result = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!O!:update", &PyList_Type, &rows, &PyList_Type, &grads, &PyTuple_Type, &numbers))
+        return NULL;
+    Py_ssize_t count = PyList_GET_SIZE(rows), fixed = PyTuple_GET_SIZE(numbers);
+    union { double twice; float single; } number[MOST_GIVEN];
+    int arrays = self->inputs - (int)fixed;
+    if (arrays < 2 || PyList_GET_SIZE(grads) != count) {
+        PyErr_SetString(PyExc_ValueError, "update(): as many gradients as parameters, and the numbers of the rule");
+        return NULL;
+    }
+    for (int i = 0; i < fixed; i++)
+        PyArray_ScalarAsCtype(PyTuple_GET_ITEM(numbers, i), &number[i]);
+    PyArrayObject **found = PyMem_Calloc(count ? count : 1, sizeof *found); /* nothing is written before all are there */
+    if (!found)
+        return PyErr_NoMemory();
+    for (Py_ssize_t j = 0; j < count; j++) {
+        PyObject *row = PyList_GET_ITEM(rows, j);
+        if (!PyTuple_Check(row) || PyTuple_GET_SIZE(row) != arrays - 1) {
+            PyErr_SetString(PyExc_ValueError, "update(): a parameter and the arrays of its state");
+            goto end;
+        }
+        for (int k = 0; k < arrays - 1; k++) {
+            PyArrayObject *one = (PyArrayObject *)PyTuple_GET_ITEM(row, k);
+            if (!PyArray_Check(one) || PyArray_TYPE(one) != self->types[0] || !PyArray_ISCARRAY(one)
+                || PyArray_SIZE(one) != PyArray_SIZE((PyArrayObject *)PyTuple_GET_ITEM(row, 0))) {
+                PyErr_SetString(PyExc_ValueError, "update(): arrays of one size and dtype, row by row");
+                goto end;
+            }
+        }
+        found[j] = in_line(PyList_GET_ITEM(grads, j), (PyArrayObject *)PyTuple_GET_ITEM(row, 0));
+        if (!found[j])
+            goto end;
+    }
+    for (Py_ssize_t j = 0; j < count; j++) {
+        PyObject *row = PyList_GET_ITEM(rows, j);
+        char *at[REGISTERS] = {0}, lengthy[REGISTERS] = {0};
+        npy_intp size = PyArray_SIZE(found[j]);
+        for (int k = 0; k < self->inputs; k++) {
+            at[k] = k == 1          ? PyArray_BYTES(found[j])
+                    : k < arrays    ? PyArray_BYTES((PyArrayObject *)PyTuple_GET_ITEM(row, k ? k - 1 : 0))
+                                    : (char *)&number[k - arrays];
+            lengthy[k] = k < arrays && size > 1;
+        }
+        Py_BEGIN_ALLOW_THREADS
+        if (size)
+            run(self, at, lengthy, size, 0);
+        Py_END_ALLOW_THREADS
+    }
+    result = Py_NewRef(Py_None);
+end:
+    for (Py_ssize_t j = 0; j < count; j++)
+        Py_XDECREF(found[j]);
+    PyMem_Free(found);
+    return result;
+}
+
+static PyMethodDef program_methods[] = {
+    {"update", update, METH_VARARGS,
+     "update(rows, grads, numbers): overwrite, in each row, a parameter and its state, by its gradient and these numbers."},
+    {0},
+};
+
+static PyMemberDef program_members[] = {
+    {"steps", T_INT, offsetof(Program, steps), READONLY, "how many loops it runs"},
+    {"own", T_INT, offsetof(Program, own), READONLY, "how many arrays of a piece's length it needs"},
+    {0},
+};
+
+static PyTypeObject Program_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "gradwright.native._core.program",
+    .tp_doc = "A list of inner loops, written in gradwright.backends.programs.",
+    .tp_basicsize = sizeof(Program),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_methods = program_methods,
+    .tp_members = program_members,
+};
+
+/* ---- a formula ---- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *twin;  /* the formula in Python */
+    PyObject *names; /* of the static arguments that come by name */
+    PyObject *noted; /* (dtypes, static arguments) -> program or None */
+    int muted, arguments, arrays;
+    char is_array[MOST_GIVEN]; /* of the positional arguments, behind xp */
+    int entries;
+    struct { unsigned types; PyObject *values, *program; } entry[ENTRIES];
+    unsigned long long taken, left;
+} Formula;
+
+/* Whether two static arguments are the same, -0.0 and 0.0, 1 and True apart; -1: such a one is never. */
+static int
+same(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return 1;
+    if (PyFloat_CheckExact(a) && PyFloat_CheckExact(b))
+        return memcmp(&((PyFloatObject *)a)->ob_fval, &((PyFloatObject *)b)->ob_fval, sizeof(double)) == 0;
+    return PyLong_CheckExact(a) && PyLong_CheckExact(b) ? PyObject_RichCompareBool(a, b, Py_EQ) : 0;
+}
+
+static int
+plain_value(PyObject *x)
+{
+    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) || x == Py_None;
+}
+
+/* The program for these dtypes, two bits each, and static arguments; NULL, perhaps with an exception, if there is none. */
+static Program *
+program_for(Formula *self, unsigned types, PyObject *const *values, int count, int alone)
+{
+    for (int i = 0; i < self->entries; i++) {
+        int fits = self->entry[i].types == types;
+        for (int k = 0; fits && k < count; k++)
+            fits = same(values[k], PyTuple_GET_ITEM(self->entry[i].values, k));
+        if (fits) {
+            PyObject *found = self->entry[i].program;
+            return found == Py_None ? NULL : (Program *)found;
+        }
+    }
+    if (alone || self->entries == ENTRIES)
+        return NULL;
+    char kinds[MOST_GIVEN + 1] = {0};
+    for (int i = 0; i < self->arrays; i++)
+        kinds[i] = "?fd"[types >> 2 * i & 3];
+    PyObject *held = PyTuple_New(count);
+    for (int k = 0; held && k < count; k++) {
+        if (!plain_value(values[k]))
+            Py_CLEAR(held);
+        else
+            PyTuple_SET_ITEM(held, k, Py_NewRef(values[k]));
+    }
+    PyObject *made = held ? PyObject_CallFunction(self->noted, "sO", kinds, held) : NULL;
+    if (!made || self->entries == ENTRIES) { /* other threads may have made some meanwhile */
+        Py_XDECREF(held), Py_XDECREF(made);
+        return NULL;
+    }
+    self->entry[self->entries].types = types;
+    self->entry[self->entries].values = held;
+    self->entry[self->entries++].program = made;
+    return made == Py_None ? NULL : (Program *)made;
+}
+
+/* As `usual_operand`, of booleans, too, and of one entry that is spread over an array: then `spread` is set. */
+static int
+operand(PyObject *given, char **data, PyArrayObject **array, char *spread)
+{
+    *spread = 0;
+    int type = usual_operand(given, data, array);
+    if (type >= 0)
+        return type;
+    if (PyArray_CheckExact(given)) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        type = PyArray_DESCR(a) == of_double ? NPY_DOUBLE : PyArray_DESCR(a) == of_single ? NPY_FLOAT : NPY_BOOL;
+        if ((type == NPY_BOOL && PyArray_TYPE(a) != NPY_BOOL) || !PyArray_ISALIGNED(a))
+            return -1;
+        *spread = !PyArray_IS_C_CONTIGUOUS(a);
+        for (int i = 0; *spread && i < PyArray_NDIM(a); i++)
+            if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i))
+                return -1;
+        *data = PyArray_BYTES(a);
+        *array = PyArray_NDIM(a) ? a : NULL;
+        return type;
+    }
+    *array = NULL;
+    *data = Py_IS_TYPE(given, &PyBoolArrType_Type) ? (char *)&PyArrayScalar_VAL(given, Bool) : NULL;
+    return *data ? NPY_BOOL : -1;
+}
+
+int
+arrays_alone(PyObject *formula)
+{
+    if (Py_IS_TYPE(formula, &Loop_Type))
+        return ((Loop *)formula)->nin;
+    Formula *self = (Formula *)formula;
+    if (!Py_IS_TYPE(formula, &Formula_Type) || self->arrays != self->arguments || PyTuple_GET_SIZE(self->names))
+        return -1;
+    return self->arrays;
+}
+
+static PyObject *
+result_of(Formula *self, PyObject *const *given, PyObject *const *named, int muted, int alone)
+{
+    char *data[MOST_GIVEN];
+    char spread[MOST_GIVEN];
+    PyArrayObject *arrays[MOST_GIVEN];
+    PyObject *values[2 * MOST_GIVEN];
+    unsigned types = 0;
+    int n = 0, count = 0;
+    for (int i = 0; i < self->arguments; i++) {
+        if (!self->is_array[i]) {
+            values[count++] = given[i];
+            continue;
+        }
+        int type = operand(given[i], &data[n], &arrays[n], &spread[n]);
+        if (type < 0)
+            return NULL;
+        types |= (type == NPY_DOUBLE ? 2u : type == NPY_FLOAT ? 1u : 0u) << 2 * n++;
+    }
+    for (int i = 0; i < PyTuple_GET_SIZE(self->names); i++)
+        values[count++] = named[i];
+    Program *program = program_for(self, types, values, count, alone);
+    PyObject *found = program ? made_of(program, data, arrays, spread, somebody_asked(muted)) : NULL;
+    self->taken += found != NULL;
+    return found;
+}
+
+PyObject *
+formula_result(PyObject *formula, PyObject *const *given, PyObject *const *named)
+{
+    if (Py_IS_TYPE(formula, &Loop_Type))
+        return loop_result((Loop *)formula, given);
+    return result_of((Formula *)formula, given, named, ((Formula *)formula)->muted, 0);
+}
+
+PyObject *
+formula_in_pass(PyObject *formula, PyObject *const *given, int count, int alone)
+{
+    Formula *self = (Formula *)formula;
+    if (!Py_IS_TYPE(formula, &Formula_Type) || self->arguments != count || PyTuple_GET_SIZE(self->names))
+        return NULL;
+    return result_of(self, given, NULL, IN_PASS, alone);
+}
+
+/* Whether the static arguments come by name, all and in order. */
+static int
+as_named(Formula *self, PyObject *kwnames)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(self->names);
+    if ((kwnames ? PyTuple_GET_SIZE(kwnames) : 0) != count)
+        return 0;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (PyTuple_GET_ITEM(kwnames, i) != PyTuple_GET_ITEM(self->names, i)) /* both are interned */
+            return 0;
+    return 1;
+}
+
+static PyObject *
+formula_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Formula *self = (Formula *)callable;
+    if (PyVectorcall_NARGS(nargsf) == self->arguments + 1 && as_named(self, kwnames)) { /* the first is xp */
+        PyObject *found = formula_result(callable, args + 1, args + 1 + self->arguments);
+        if (found || PyErr_Occurred())
+            return found;
+    }
+    self->left++;
+    return PyObject_Vectorcall(self->twin, args, nargsf, kwnames);
+}
+
+static PyObject *
+formula_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *twin, *is_array, *names, *noted;
+    int muted;
+    if (!PyArg_ParseTuple(args, "OpO!O!O:formula", &twin, &muted, &PyBytes_Type, &is_array, &PyTuple_Type, &names, &noted))
+        return NULL;
+    Py_ssize_t arguments = PyBytes_GET_SIZE(is_array);
+    if (arguments > MOST_GIVEN || PyTuple_GET_SIZE(names) > MOST_GIVEN)
+        return PyErr_Format(PyExc_ValueError, "formula() takes %d arguments at most", MOST_GIVEN);
+    Formula *self = (Formula *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->call = formula_call;
+    self->twin = Py_NewRef(twin);
+    self->names = Py_NewRef(names);
+    self->noted = Py_NewRef(noted);
+    self->muted = muted;
+    self->arguments = (int)arguments;
+    memcpy(self->is_array, PyBytes_AS_STRING(is_array), arguments);
+    for (int i = 0; i < arguments; i++)
+        self->arrays += self->is_array[i];
+    return (PyObject *)self;
+}
+
+static int
+formula_traverse(Formula *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->twin);
+    Py_VISIT(self->names);
+    Py_VISIT(self->noted);
+    for (int i = 0; i < self->entries; i++) {
+        Py_VISIT(self->entry[i].values);
+        Py_VISIT(self->entry[i].program);
+    }
+    return 0;
+}
+
+static int
+formula_clear(Formula *self)
+{
+    Py_CLEAR(self->twin);
+    Py_CLEAR(self->names);
+    Py_CLEAR(self->noted);
+    while (self->entries) {
+        self->entries--;
+        Py_CLEAR(self->entry[self->entries].values);
+        Py_CLEAR(self->entry[self->entries].program);
+    }
+    return 0;
+}
+
+static void
+formula_dealloc(Formula *self)
+{
+    PyObject_GC_UnTrack(self);
+    formula_clear(self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *
+formula_programs(Formula *self, void *Py_UNUSED(closure))
+{
+    PyObject *found = PyList_New(0);
+    for (int i = 0; found && i < self->entries; i++)
+        if (PyList_Append(found, self->entry[i].program) < 0)
+            Py_CLEAR(found);
+    return found;
+}
+
+static PyMemberDef formula_members[] = {
+    {"twin", T_OBJECT, offsetof(Formula, twin), READONLY, "the formula in Python"},
+    {"taken", T_ULONGLONG, offsetof(Formula, taken), READONLY, "how often a program ran"},
+    {"left", T_ULONGLONG, offsetof(Formula, left), READONLY, "how often the twin did"},
+    {0},
+};
+
+static PyGetSetDef formula_getset[] = {
+    {"programs", (getter)formula_programs, NULL, "the programs made until now; None where it cannot be one", NULL},
+    {0},
+};
+
+PyTypeObject Formula_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "gradwright.native._core.formula",
+    .tp_doc = "formula(twin, muted, arrays, names, noted): the formula ``twin(xp, *given, **static)`` as programs.",
+    .tp_basicsize = sizeof(Formula),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Formula, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = formula_new,
+    .tp_dealloc = (destructor)formula_dealloc,
+    .tp_traverse = (traverseproc)formula_traverse,
+    .tp_clear = (inquiry)formula_clear,
+    .tp_members = formula_members,
+    .tp_getset = formula_getset,
+};
+
+static PyMethodDef functions[] = {
+    {"program", program, METH_VARARGS, "program(types, constants, steps, own, result, boxed): a program, or None."},
+    {0},
+};
+
+int
+add_programs(PyObject *module)
+{
+    if (PyType_Ready(&Program_Type) < 0 || PyType_Ready(&Formula_Type) < 0)
+        return -1;
+    if (PyModule_AddObjectRef(module, "formula", (PyObject *)&Formula_Type) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}
