@@ -44,16 +44,23 @@ setup: .venv/.ready
 demo: $(or $(wildcard .venv/.ready),.venv/.demo)
 	@$(BIN)/gradwright demo
 
-# What compiles looks at every object that there is, several times a step: the 40,000 other tests would be most of them.
-# Each file goes to one worker, so that what its tests share is made once.
-COMPILED := tests/compilation tests/distributed tests/function/watched/test_in_motion.py \
+# The tests run in these parts, two at a time, the dearest first: each is a process that collects no more than it runs. What
+# compiles is apart: it looks at every object that there is, several times a step, and those of other tests would be most.
+compilation := tests/compilation tests/distributed tests/function/watched/test_in_motion.py \
     $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
+verify := tests/verify tests/viz
+engine := tests/engine tests/function tests/transform tests/native
+nn := tests/nn tests/pytorch tests/optim tests/utils
+PARTS := compilation verify engine nn
+rest := tests src $(foreach part,$(PARTS),$($(part):%=--ignore=%))
 
 test: lint
-	@echo "== pytest, of what compiles"
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -q -rfE $(COMPILED)
-	@echo "== pytest, of all else"
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -q -rfE $(COMPILED:%=--ignore=%)
+	@$(MAKE) -j2 -k $(PARTS:%=test-%) test-rest
+
+test-%: .venv/.ready
+	@echo "== pytest, of $* ..."
+	@said=$$(OMP_NUM_THREADS=1 $(BIN)/pytest -q -rfE $($*) $(if $(filter compilation,$*),,$(compilation:%=--ignore=%)) 2>&1); \
+	    ended=$$?; printf '== pytest, of %s\n%s\n' "$*" "$$said"; exit $$ended
 
 SOAK ?= 50000
 

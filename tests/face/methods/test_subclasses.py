@@ -3,8 +3,6 @@
 They are defined in processes of their own, because functions ask for them from the first one on.
 """
 
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 import gradwright as gw
 from gradwright.face.methods.subclasses import KNOWN, TorchFunctionMode
 from gradwright.pytorch import overrides
+from tests.programs import run
 
 DEFINED = """
 class Plain(torch.Tensor):
@@ -254,19 +253,28 @@ print(torch.is_tensor(Masked(1)), torch.is_tensor(Plain(torch.ones(1))), torch.i
 }
 
 
+@pytest.fixture
+def prints(tmp_path):
+    """Of a program: what it prints, with warnings ignored, in a process that has imported ``imports``."""
+
+    def prints(text, imports="gradwright", warnings="ignore"):
+        program = tmp_path / "program.py"
+        program.write_text(f"import warnings\nwarnings.simplefilter({warnings!r})\n{text}")
+        done = run(program, imports=imports)
+        assert done.returncode == (warnings == "error"), done.stderr
+        return done.stdout + done.stderr
+
+    return prints
+
+
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
 @pytest.mark.usefixtures("torch")
-def test_they_are_as_pytorchs(tmp_path, program):
-    said = []
-    for start in ("import gradwright.as_torch\nimport torch\n", "import torch\n"):
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", start + DEFINED + program], capture_output=True,
-                              text=True, timeout=120)  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        said.append(done.stdout)
-    assert said[0] == said[1] != ""
+def test_they_are_as_pytorchs(prints, program):
+    ours, theirs = (prints(f"import torch\n{DEFINED}{program}", which) for which in ("gradwright.as_torch", "torch"))
+    assert ours == theirs != ""
 
 
-def test_functions_stay_the_same_objects_when_the_first_class_is_made():
+def test_functions_stay_the_same_objects_when_the_first_class_is_made(prints):
     program = """if True:
         import inspect
         import gradwright as gw
@@ -281,14 +289,13 @@ def test_functions_stay_the_same_objects_when_the_first_class_is_made():
         print(type(gw.nn.functional.relu(x)) is type(gw.nn.ReLU()(x)) is Plain)
         print(gw.exp(gw.zeros(1)).item() == 1, gw.add(1, gw.ones(1)).item() == 2)
         """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"True"}
+    assert set(prints(program).split()) == {"True"}
 
 
 MADE = "import gradwright as gw; type('Plain', (gw.Tensor,), {})"
 
 
-def test_guards_see_what_they_saw_before_the_first_class():
+def test_guards_see_what_they_saw_before_the_first_class(prints):
     program = """if True:
         import gradwright as gw
         class Sinh(gw.autograd.Function):
@@ -308,12 +315,10 @@ def test_guards_see_what_they_saw_before_the_first_class():
         """
     for how in ("numpy()", "tolist()"):
         text = program.replace("HOW", how)
-        said = [subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True, check=True)
-                for text in (text, text.replace("import gradwright as gw", MADE))]  # fmt: skip
-        assert said[0].stdout == said[1].stdout != ""
+        assert prints(text) == prints(text.replace("import gradwright as gw", MADE)) != ""
 
 
-def test_what_is_never_asked_is_told():
+def test_what_is_never_asked_is_told(prints):
     program = """if True:
         import gradwright as gw
         class Wrapped(gw.Tensor):
@@ -321,8 +326,7 @@ def test_what_is_never_asked_is_told():
             def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
                 return None
         """
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
-    assert "Wrapped has a __torch_dispatch__, which gradwright never asks" in done.stderr
+    assert "Wrapped has a __torch_dispatch__, which gradwright never asks" in prints(program, warnings="error")
     program += """
         for make in (Wrapped, gw.ones(1).as_subclass, lambda cls: gw.Tensor._make_subclass(cls, gw.ones(1))):
             try:
@@ -330,8 +334,7 @@ def test_what_is_never_asked_is_told():
             except NotImplementedError as e:
                 print(e)
         """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.count("say by __torch_function__ what operations on its instances do") == 3
+    assert prints(program).count("say by __torch_function__ what operations on its instances do") == 3
 
 
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")  # PyTorch's, of what it takes for one
