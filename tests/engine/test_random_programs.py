@@ -62,7 +62,7 @@ def test_what_tensors_are_does_not_depend_on_whether_anybody_looks(program):
 
 
 @pytest.mark.parametrize("piece", range(PIECES))
-@pytest.mark.parametrize(("library", "part"), [("strict", 5), ("jax", 50)])  # JAX compiles for every shape
+@pytest.mark.parametrize(("library", "part"), [("strict", 5), ("jax", 100)])  # JAX compiles for every shape
 def test_programs_do_the_same_over_arrays_that_are_never_written(library, part, piece):
     pytest.importorskip({"strict": "array_api_strict"}.get(library, library))
 

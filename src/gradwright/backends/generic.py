@@ -176,7 +176,13 @@ def scatter(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
 
 def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
     """A copy of ``x`` with ``src`` added at ``index`` along ``axis``."""
-    return _write(xp, x, src, _named(xp, x, index, axis), accumulate=True)
+    if any(m != n for k, (m, n) in enumerate(zip(index.shape, x.shape, strict=True)) if k != axis):
+        return _write(xp, x, src, _named(xp, x, index, axis), accumulate=True)
+    # Line by line: to look for each entry in all of x would take the product of the two sizes in memory.
+    index, src = (xp.expand_dims(xp.moveaxis(a, axis, -1), axis=-1) for a in (index, xp.astype(src, x.dtype)))
+    hit = index == xp.arange(x.shape[axis], dtype=index.dtype, device=where_is(x))
+    sent = xp.where(hit, src, zeros_like(xp, src, shape=(1,)))
+    return x + xp.moveaxis(xp.sum(sent, axis=-2, dtype=x.dtype), -1, axis)
 
 
 def bincount(xp: Any, x: Any, weights: Any = None, *, length: int) -> Any:

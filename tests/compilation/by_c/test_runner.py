@@ -1,6 +1,7 @@
 """`C` against `Interpreted`: every operation, random programs, layouts, writes, errors."""
 
 import warnings
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -35,38 +36,43 @@ def samples_of(name: str, kind: Any) -> list[tuple[Any, list[Any]]]:
     return found
 
 
-def all_samples(name: str, samples: Any) -> Any:
-    """All of them in one program, which is compiled once."""
+def programs_of(names: list[str], kinds: list[Any]) -> tuple[Any, list[Any], list[tuple[str, Any]]]:
+    """All samples of some operations in one program, which is compiled once; its arrays; and whose each output is."""
+    cases, arrays, owners = [], [], []
+    for name in names:
+        for kind in kinds:
+            samples = samples_of(name, kind)
+            if any(kind is None or x.dtype == kind for _, own in samples for x in own):
+                cases += [(name, kind, sample.static, len(own)) for sample, own in samples]
+                arrays += [x for _, own in samples for x in own]
 
     def f(*arrays: Any) -> list[Any]:
         found, rest = [], iter(arrays)
-        for sample, own in samples:
-            made = table[name](*(next(rest) for _ in own), **sample.static)
-            found += made if isinstance(made, (tuple, list)) else [made]
+        for name, kind, static, count in cases:
+            made = table[name](*islice(rest, count), **static)
+            made = made if isinstance(made, (tuple, list)) else [made]
+            owners.extend([(name, kind)] * len(made))
+            found += made
         return found
 
-    return f
+    return traced(f, *arrays), arrays, owners
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("part", range(8))
 def test_every_operation(compiler: None, part: int, exact: bool) -> None:
-    for name in OPERATIONS[part::8]:
-        for kind in some((None, np.float32), 2, part + exact):
-            samples = samples_of(name, kind)
-            arrays = [x for _, own in samples for x in own]
-            if not arrays or (kind and all(x.dtype != kind for x in arrays)):
-                continue
-            program = traced(all_samples(name, samples), *arrays)
-            ours, want = C(program, exact=exact), Interpreted(program)(arrays)
-            for _ in range(2):
-                for a, b in zip(want, ours(arrays), strict=True):
-                    assert (a.dtype, a.shape) == (b.dtype, b.shape)
-                    if exact:
-                        assert bits(b) == bits(a), name
-                    else:
-                        near, small = (3e-6, 1e-6) if kind or a.dtype.itemsize <= 4 else (1e-12, 1e-14)
-                        np.testing.assert_allclose(b, a, rtol=near, atol=small, err_msg=name)
+    names, kinds = OPERATIONS[part::8], some((None, np.float32), 2, part + exact)
+    for k in range(0, len(names), 4):
+        program, arrays, owners = programs_of(names[k : k + 4], kinds)
+        ours, want = C(program, exact=exact), Interpreted(program)(arrays)
+        for _ in range(2):
+            for a, b, (name, kind) in zip(want, ours(arrays), owners, strict=True):
+                assert (a.dtype, a.shape) == (b.dtype, b.shape)
+                if exact:
+                    assert bits(b) == bits(a), name
+                else:
+                    near, small = (3e-6, 1e-6) if kind or a.dtype.itemsize <= 4 else (1e-12, 1e-14)
+                    np.testing.assert_allclose(b, a, rtol=near, atol=small, err_msg=name)
 
 
 @pytest.mark.parametrize("seed", some(range(40), 2))
