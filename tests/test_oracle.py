@@ -38,10 +38,21 @@ def test_agrees(name):
     assert run_entry(PRESENT[name], TWO).reasons() == []
 
 
+class Differs(BaseException):
+    """The first difference is found."""
+
+
 @pytest.mark.parametrize("name", sorted(KNOWN.keys() & PRESENT.keys()))
-def test_what_is_known_to_differ_still_does(name):
-    everything = check.Options(samples=None, dtypes=True, forms=True, errors=True)
-    assert run_entry(entry(name), everything).status == "disagree", f"{name} agrees: take it out of oracle/known.py"
+def test_what_is_known_to_differ_still_does(name, monkeypatch):
+    """The first difference will do."""
+    def note(self, check, difference, where=""):
+        if difference is not None:
+            raise Differs
+        return True
+
+    monkeypatch.setattr(Record, "note", note)
+    with pytest.raises(Differs):  # else it agrees: take it out of oracle/known.py
+        run_entry(entry(name), check.Options(samples=None, dtypes=True, forms=True, errors=True))
 
 
 OPERATIONS = [name for name, e in PRESENT.items() if group_of(e) not in ("modules", "optimizers")]
