@@ -11,9 +11,8 @@ import gradwright as gw
 from gradwright import native
 from gradwright.backends.notes import Notes
 from gradwright.backends.numpy import namespace as NUMPY
-from gradwright.backends.programs import assembled, programmed
+from gradwright.backends.programs import assembled, derivative, programmed
 from gradwright.backends.quiet import during_pass
-from gradwright.engine.nodes_of_ops import rule_in_c
 from gradwright.ops.declare import A, Sample, op, table
 
 pytestmark = pytest.mark.skipif(native.core is None, reason=f"core: {native.state()}")
@@ -24,7 +23,7 @@ def forms():
     for name, o in table.items():
         if o.kind == "elementwise":
             yield name, o, None, programmed(o.forward, o.muted, [True] * len(o.inputs), o.static)
-            yield from ((f"{name} by {n}", o, rule, rule_in_c(o, rule)) for n, rule in o.rules.items())
+            yield from ((f"{name} by {n}", o, rule, derivative(o, rule)) for n, rule in o.rules.items())
 
 
 FORMS = {name: (o, rule) for name, o, rule, form in forms() if type(form).__name__ == "formula"}
@@ -36,7 +35,7 @@ def in_c(name):
     o, rule = FORMS[name]
     if rule is None:
         return programmed(o.forward, o.muted, [True] * len(o.inputs), o.static)
-    return rule_in_c(o, rule)
+    return derivative(o, rule)
 
 
 def calls(name, dtype, rng):

@@ -54,6 +54,13 @@ def programmed(formula: Any, muted: Callable[..., Any] | None = None, arrays: Se
     return made
 
 
+def derivative(op: Any, rule: Any) -> Callable[..., Any]:
+    """The formula of a derivative of an operation, in C if it can be."""
+    arrays = [True, *(n in op.inputs or n == "out" for n in rule.names)]
+    known = all(array or n in op.static for array, n in zip(arrays[1:], rule.names, strict=True))
+    return programmed(rule.fn, None, arrays if known and not op.variadic and not op.several else ())
+
+
 def assembled(notes: Notes, inputs: Sequence[str], results: Mapping[str, int]) -> Any:
     """What was noted as a program; None if it is nothing, or too long for one.
 

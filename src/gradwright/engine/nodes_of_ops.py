@@ -30,7 +30,7 @@ from typing import Any
 from gradwright import backends
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.loops import hands_on
-from gradwright.backends.programs import programmed
+from gradwright.backends.programs import derivative
 from gradwright.base import dtypes
 from gradwright.base.dtypes import LEGACY
 from gradwright.base.errors import size
@@ -44,7 +44,7 @@ from gradwright.engine.saved_hooks import raw
 from gradwright.engine.unselected import unselected
 from gradwright.engine.version import at_version, written_at
 from gradwright.native import plan, rules
-from gradwright.ops.declare import Op, Rule
+from gradwright.ops.declare import Op
 from gradwright.ops.piecewise import switched
 from gradwright.ops.shape import sum_to
 
@@ -204,14 +204,7 @@ def _scope(op: Op) -> dict[str, Any]:
              "filled": filled, "outputs": outputs, "underived": underived, "switched": switched,
              "Reached": Reached, "unselected": unselected, "current": current, "op": op}  # fmt: skip
     scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
-    return scope | {f"rule_{n}": rule_in_c(op, rule) for n, rule in op.rules.items()}
-
-
-def rule_in_c(op: Op, rule: Rule) -> Callable[..., Any]:
-    """A derivative, in C if it can be: its arrays are the cotangent, inputs and the result."""
-    arrays = [True, *(n in op.inputs or n == "out" for n in rule.names)]
-    known = all(n in op.inputs or n == "out" or n in op.static for n in rule.names)
-    return programmed(rule.fn, None, arrays if known and not op.variadic and not op.several else ())
+    return scope | {f"rule_{n}": derivative(op, rule) for n, rule in op.rules.items()}
 
 
 def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:
