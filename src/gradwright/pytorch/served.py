@@ -77,10 +77,11 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 MORE = {
-    "torch._dynamo": {name: f"gradwright.pytorch.compiler:{name}" for name in (
-        "disallow_in_graph", "forbid_in_graph", "graph_break", "mark_dynamic", "mark_static", "maybe_mark_dynamic",
-        "nonstrict_trace", "optimize",
-    )},
+    "torch._dynamo": {"OptimizedModule": "gradwright.pytorch.optimized:OptimizedModule"} | {
+        name: f"gradwright.pytorch.compiler:{name}" for name in (
+            "disallow_in_graph", "forbid_in_graph", "graph_break", "mark_dynamic", "mark_static", "maybe_mark_dynamic",
+            "nonstrict_trace", "optimize",
+        )},
     "torch.autograd": {
         "Variable": "gradwright.autograd.variable:Variable",
         "NestedIOFunction": "gradwright.function.function:NestedIOFunction",
@@ -137,6 +138,7 @@ MORE = {
         )},
         "sparse_csr_tensor": "gradwright.face.sparse.rows:sparse_csr_tensor",
         "_disable_dynamo": "gradwright.pytorch.compiler:disable",
+        "compile": "gradwright.pytorch.optimized:compile",
         "save": "gradwright.pytorch.saving:save",
         "DisableTorchFunction": "gradwright.face.methods.subclasses:DisableTorchFunction",
     },
