@@ -6,62 +6,23 @@ import gc
 import signal
 import sys
 import threading
-import warnings
 import weakref
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import gradwright as gw
 from gradwright import native
-from gradwright.engine import backward as engine
 from gradwright.engine.apply import apply
 from gradwright.engine.general import general
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.ops.declare import op, table
 from gradwright.verify.testing import draw
+from tests.native.ways import both, outcome, seen
 
 pytestmark = pytest.mark.skipif(native.core is None, reason=f"core: {native.state()}")
 
 DIFFERENTIABLE = [o for o in table.values() if o.rules]
-
-
-@contextmanager
-def alone():
-    """Passes by Python alone."""
-    with pytest.MonkeyPatch.context() as without:
-        without.setattr(engine, "core", None)
-        yield
-
-
-def seen(t):
-    """What can be seen of a gradient."""
-    if t is None:
-        return None
-    a = t.array
-    lies = a.strides if isinstance(a, np.ndarray) else None
-    return (type(t), type(a), a.dtype.str, a.shape, lies, a.tobytes(), t._version, getattr(a, "base", None) is None,
-            t.requires_grad)  # fmt: skip
-
-
-def outcome(program):
-    """What a program gives, or raises, and the warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            found = program()
-        except (RuntimeError, TypeError, ValueError, ZeroDivisionError, NotImplementedError, FloatingPointError) as e:
-            found = type(e), str(e), getattr(e, "__notes__", None)
-    return found, [(w.category, str(w.message), w.lineno) for w in caught]
-
-
-def both(program):
-    """The outcome of a program, which is the same both ways."""
-    found = outcome(program)
-    with alone():
-        assert outcome(program) == found
-    return found[0]
 
 
 @pytest.mark.parametrize("o", DIFFERENTIABLE, ids=lambda o: o.name)
@@ -421,7 +382,7 @@ def test_what_has_run_is_freed(no_gc):
         del c
         return alive, [r() is not None for r in refs]
 
-    assert both(program)[1] == [False] * 3
+    assert both(program)[1][1] == ("list", [False] * 3)
 
 
 def test_nothing_is_kept():

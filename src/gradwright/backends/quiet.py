@@ -21,6 +21,7 @@ from gradwright.base.cpython import unnamed
 from gradwright.base.cpython.deep import deepened
 from gradwright.native import core
 
+_users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs", default=None)
 _SILENT: Any
 _get: Callable[[], Any]
 _set: Callable[[Any], Any]
@@ -31,13 +32,12 @@ try:
     _get, _set = _setting.get, _setting.set
     _SILENT = _make_extobj(all="ignore")
     if core is not None:
-        core.settings(_setting, Context().run(_get), _SILENT)
+        core.settings(_setting, Context().run(_get), _SILENT, _users)
 except ImportError:  # not public: another NumPy may lack them
     _SILENT = {"all": "ignore"}
     _get, _set = np.geterr, (lambda setting: np.seterr(**setting))
 
 _waiting: ContextVar[tuple[Any, ...]] = ContextVar("what is called after backward passes that run", default=())
-_users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs", default=None)
 
 
 def _under(setting: Any, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

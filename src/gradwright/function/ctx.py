@@ -238,17 +238,23 @@ class BackwardNode(Node):
         """The history of an output."""
         return self if self._ports is None else self._ports[index]() or Output(self, index)
 
-    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
-        if isinstance(g, Bundle) or len(self._outputs) > 1:
-            grads = self._filled(g)
+    def _run(self, xp: Any, g: Any, ran: list[Any] | None = None) -> Sequence[Any]:
+        mode = now()
+        if ran is not None:  # the core has: the cotangents, and what backward gave, which nobody else may seem to hold
+            grads, result = ran
+            ran.clear()
         else:
-            grads = [g if isinstance(g, TensorBase) else wrap(g)]
-        mode, self._read = now(), False
-        if mode is not UNRECORDED and (mode.records or (mode.level is not None and in_motion.followed(self, grads))):
-            return self._recorded(grads, g)
-        function = self._function
-        derivative = function.backward if function._usual else function._derivative()
-        result = as_user(derivative, self, *grads)
+            if isinstance(g, Bundle) or len(self._outputs) > 1:
+                grads = self._filled(g)
+            else:
+                grads = [g if isinstance(g, TensorBase) else wrap(g)]
+            self._read = False
+            if mode is not UNRECORDED and (mode.records or (mode.level is not None
+                                                            and in_motion.followed(self, grads))):  # fmt: skip
+                return self._recorded(grads, g)
+            function = self._function
+            derivative = function.backward if function._usual else function._derivative()
+            result = as_user(derivative, self, *grads)
         checked = _checked(self, result if type(result) is tuple else (result,))
         for t in grads:
             if t is not None and t._counter[0] != 0:  # `as_tensor` has just made them

@@ -44,11 +44,11 @@ class Keeping(BackwardNode):
         if self._attributes.pop(name, self) is self or name in self.__dict__:
             super().__delattr__(name)
 
-    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+    def _run(self, xp: Any, g: Any, ran: list[Any] | None = None) -> Sequence[Any]:
         attributes = self._attributes
         attributes.running += 1
         try:
-            results = _run(self, xp, g)
+            results = _run(self, xp, g, ran)
             names = [*attributes.given]
         finally:
             attributes.running -= 1

@@ -25,11 +25,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy import ndarray
 
 from gradwright.base.upward import slots
-from gradwright.engine import watch
+from gradwright.engine import (
+    apply,  # noqa: F401 - which tells the core of the engine's classes
+    watch,
+)
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import of_arguments, settle
-from gradwright.engine.mode import PLAIN, listening, now, switch
-from gradwright.engine.node import ticket
+from gradwright.engine.mode import PLAIN, UNRECORDED, listening, now, switch
+from gradwright.engine.node import routing, ticket
 from gradwright.engine.version import noted
 from gradwright.engine.view import refresh
 from gradwright.function import of_containers
@@ -39,8 +42,9 @@ from gradwright.function.contract.surrogate import declared
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.outputs import recorded, unrecorded
 from gradwright.function.reserved import check_names
-from gradwright.function.watched.in_forward import inside
+from gradwright.function.watched.in_forward import Inside, inside
 from gradwright.function.watched.outside_ctx import UNREAD
+from gradwright.native import core, front
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
@@ -298,6 +302,14 @@ def _with_defaults(cls: type[Function], args: tuple[Any, ...]) -> tuple[Any, ...
                                if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])  # fmt: skip
     rest = cls._defaults[len(args) :]
     return args if any(d is inspect.Parameter.empty for d in rest) else (*args, *rest)
+
+
+if core is not None:
+    core.functions(BackwardNode, Inside, TENSORLESS, vars(Function)["setup_context"], recorded, UNRECORDED, routing)
+    for _function in (BackwardNode.save_for_backward, BackwardNode.saved_tensors, BackwardNode.needs_input_grad,
+                      Function.apply):  # fmt: skip
+        _asked: Any = getattr(_function, "fget", getattr(_function, "__func__", _function))
+        front(_asked, "of_functions", _asked.__name__)
 
 
 class InplaceFunction(Function):

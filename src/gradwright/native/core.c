@@ -24,6 +24,7 @@ fill(PyObject *module)
         add_forms,
         add_quick,
         add_run,
+        add_functions,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i](module) < 0)

@@ -41,6 +41,7 @@ typedef struct {
     unsigned long long taken, left;
 } Loop;
 
+extern PyObject *setting, *users_setting; /* context variables: NumPy's on errors (or NULL), the user's own in a pass */
 extern PyTypeObject Loop_Type;
 extern PyArray_Descr *of_single, *of_double; /* float32 and float64, as nearly all arrays have them */
 
@@ -99,13 +100,18 @@ int add_engine(PyObject *module);
 
 /* front.c: Python functions that C is asked before */
 
-typedef struct Early {
+typedef struct Early Early;
+
+/* What C makes of a call; NULL, perhaps with an exception, if that is for the function. */
+typedef PyObject *(*Asking)(Early *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+
+struct Early {
     PyObject_HEAD
-    /* What C makes of a call; NULL, perhaps with an exception, if that is for the function. */
-    PyObject *(*ask)(struct Early *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+    Asking ask;
+    int tells; /* an exception is the user's, and not for the function to say again */
     PyObject *code; /* that the function has, or had before it asked the classes of its arguments */
     unsigned long long taken, left;
-} Early;
+};
 
 extern PyTypeObject Early_Type;
 
@@ -180,6 +186,27 @@ int add_quick(PyObject *module);
 
 /* run.c */
 
+extern PyTypeObject *leaf_class;
+extern Py_ssize_t l_leaf, l_array; /* of a leaf's node */
+extern PyObject *space;            /* NumPy's namespace */
+
+int is_plain(PyObject *g);                              /* whether it is an array, or a number of float32 or float64 */
+int unchanged(PyObject *counter, PyObject *version);    /* whether a tensor is at the version at which it was saved */
+int is_of_shape(PyObject *array, PyObject *shape);
+PyObject *living(PyObject *ref); /* what a weak reference leads to, or NULL */
+
 int add_run(PyObject *module);
+
+/* functions.c */
+
+#define MOST_RESULTS 8
+
+/* What a user's backward makes of a cotangent: its results, or a sequence of them. 0: it has not been run; -1: it failed. */
+int function_results(PyObject *node, PyObject *g, PyObject **results, PyObject **sequence);
+
+/* Whether a Function's forward, in which this listens, has a node for that of an argument, or None. */
+int is_known(PyObject *listener, PyObject *node);
+
+int add_functions(PyObject *module);
 
 #endif

@@ -35,13 +35,14 @@ front_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *k
     if (f->func_code == early->code || (!kwnames && all_known(args, count))) {
         Py_INCREF(early);
         PyObject *out = early->ask(early, args, count, kwnames);
+        int tells = early->tells;
         early->taken += out != NULL;
         early->left += !out;
         Py_DECREF(early);
         if (out)
             return out;
         if (PyErr_Occurred()) {
-            if (!PyErr_ExceptionMatches(PyExc_Exception)) /* an interrupt */
+            if (tells || !PyErr_ExceptionMatches(PyExc_Exception)) /* the user's, or an interrupt */
                 return NULL;
             PyErr_Clear(); /* the function says so, too */
         }

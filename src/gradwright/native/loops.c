@@ -16,16 +16,18 @@
 
 /* ---- what NumPy is to do about floating-point errors ---- */
 
-static PyObject *setting;            /* NumPy's context variable; NULL if it was not found */
-static PyObject *usual, *silent;     /* its values that ask for no more than a warning */
+PyObject *setting, *users_setting;
+static PyObject *usual, *silent; /* values of NumPy's that ask for no more than a warning */
 
 static PyObject *
 settings(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *variable, *first, *second;
-    if (!PyArg_ParseTuple(args, "O!OO:settings", &PyContextVar_Type, &variable, &first, &second))
+    PyObject *variable, *first, *second, *users;
+    if (!PyArg_ParseTuple(args, "O!OOO!:settings", &PyContextVar_Type, &variable, &first, &second, &PyContextVar_Type,
+                          &users))
         return NULL;
     Py_XSETREF(setting, Py_NewRef(variable));
+    Py_XSETREF(users_setting, Py_NewRef(users));
     Py_XSETREF(usual, Py_NewRef(first));
     Py_XSETREF(silent, Py_NewRef(second));
     Py_RETURN_NONE;
@@ -351,7 +353,8 @@ whole_sum(PyObject *Py_UNUSED(module), PyObject *args)
 
 static PyMethodDef functions[] = {
     {"settings", settings, METH_VARARGS,
-     "settings(variable, usual, silent): where NumPy keeps what to do about floating-point errors, and two values of it."},
+     "settings(variable, usual, silent, users): where NumPy keeps what to do about floating-point errors, two values of "
+     "it, and where the user's own is kept meanwhile."},
     {"whole_sum", whole_sum, METH_VARARGS,
      "whole_sum(twin, add, zero): ``twin(x, axis=None, keepdims=False)`` by the loop of ``add``, begun with ``zero``."},
     {0},

@@ -109,9 +109,19 @@ node_of(const Way *way, const Plan *plan, PyObject *const *inputs, PyObject *out
     return node;
 }
 
+/* Whether nobody, or only a Function's forward of which these are known, hears that operands are not recorded. */
+static int
+all_known(PyObject *listener, PyObject *const *inputs, int count)
+{
+    for (int i = 0; listener != Py_None && i < count; i++)
+        if (!is_known(listener, FIELD(inputs[i], t_node)))
+            return 0;
+    return 1;
+}
+
 /* Whether a result is to be recorded; -1 if that is for the twin. `off`: whether nothing is. */
 static int
-recorded(int needed, int *off)
+recorded(int needed, PyObject *const *inputs, int count, int *off)
 {
     PyObject *mode = NULL;
     if (PyContextVar_Get(mode_now, NULL, &mode) < 0)
@@ -123,7 +133,7 @@ recorded(int needed, int *off)
             found = -1;
         else if (PyTuple_GET_ITEM(mode, 0) != Py_True) {
             *off = 1;
-            found = needed && PyTuple_GET_ITEM(mode, 2) != Py_None ? -1 : 0;
+            found = needed && !all_known(PyTuple_GET_ITEM(mode, 2), inputs, count) ? -1 : 0;
         }
     }
     Py_DECREF(mode);
@@ -152,7 +162,7 @@ begin(Way *way, PyObject *const *inputs, int broadcast, Call *call)
             return 0;
         which |= (FIELD(inputs[i], t_node) != Py_None) << i;
     }
-    int records = recorded(which && PyList_GET_SIZE(way->records), &call->off);
+    int records = recorded(which && PyList_GET_SIZE(way->records), inputs, way->inputs, &call->off);
     call->plan = NULL;
     if (records <= 0)
         return !records;

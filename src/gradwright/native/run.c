@@ -22,9 +22,11 @@
 #define LARGE 16384   /* entries from which on a sum takes the memory of what it adds to: _LARGE of the twin */
 #define PATIENCE 1000 /* nodes between two looks for an interrupt */
 
-static PyTypeObject *leaf_class;
-static Py_ssize_t l_leaf, l_array; /* of a leaf's node */
-static PyObject *space, *add, *sum_to, *lock;
+PyTypeObject *leaf_class;
+Py_ssize_t l_leaf, l_array;
+PyObject *space;
+
+static PyObject *add, *sum_to, *lock;
 static PyObject *rules_name, *run_name, *acquire_name, *release_name;
 static unsigned long long written, unwritten; /* leaves, and those that are for the twin */
 
@@ -74,14 +76,13 @@ rules_of(PyObject *node)
     return found && Py_IS_TYPE(found, &Rules_Type) && ((Rules *)found)->class == Py_TYPE(node) ? (Rules *)found : NULL;
 }
 
-static int
+int
 is_plain(PyObject *g)
 {
     return PyArray_CheckExact(g) || Py_IS_TYPE(g, &PyFloatArrType_Type) || Py_IS_TYPE(g, &PyDoubleArrType_Type);
 }
 
-/* Whether a tensor is at the version at which it was saved. */
-static int
+int
 unchanged(PyObject *counter, PyObject *version)
 {
     if (!PyList_Check(counter) || !PyList_GET_SIZE(counter))
@@ -91,7 +92,7 @@ unchanged(PyObject *counter, PyObject *version)
         || (PyLong_CheckExact(at) && PyLong_CheckExact(version) && PyObject_RichCompareBool(at, version, Py_EQ) == 1);
 }
 
-static int
+int
 is_of_shape(PyObject *array, PyObject *shape)
 {
     int axes = PyArray_CheckExact(array) ? PyArray_NDIM((PyArrayObject *)array) : 0;
@@ -403,19 +404,26 @@ is_asked_for(const Pass *pass, PyObject *node)
 static int
 run_node(Pass *pass, PyObject *node, PyObject **g)
 {
-    PyObject *several[MOST_RULES], **results = several, *sequence = NULL, *next = FIELD(node, n_next);
+    PyObject *several[MOST_RESULTS], **results = several, *sequence = NULL, *next = FIELD(node, n_next);
     Rules *rules = rules_of(node);
     Py_ssize_t count = rules ? rules_results(rules, node, *g, several, pass->alone) : 0;
     if (rules)
         count ? rules->taken++ : rules->left++;
+    if (!count && PyErr_Occurred())
+        return -1;
+    if (!count && pass->alone)
+        return 0;
+    if (!count && !rules)
+        count = function_results(node, *g, several, &sequence);
     if (!count) {
-        if (PyErr_Occurred())
-            return -1;
-        if (pass->alone)
-            return 0;
-        PyObject *given[3] = {node, space, *g}, *made = PyObject_VectorcallMethod(run_name, given, 3, NULL);
-        sequence = made ? PySequence_Fast(made, "a node's results are no sequence") : NULL;
-        Py_XDECREF(made);
+        PyObject *given[3] = {node, space, *g};
+        sequence = PyObject_VectorcallMethod(run_name, given, 3, NULL);
+        count = sequence ? 1 : -1;
+    }
+    if (count < 0)
+        return -1;
+    if (sequence) {
+        Py_SETREF(sequence, PySequence_Fast(sequence, "a node's results are no sequence"));
         if (!sequence)
             return -1;
         results = PySequence_Fast_ITEMS(sequence);
@@ -508,8 +516,7 @@ steps(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 
 /* ---- leaves ---- */
 
-/* What a weak reference leads to, or NULL. */
-static PyObject *
+PyObject *
 living(PyObject *ref)
 {
     PyObject *found = NULL;

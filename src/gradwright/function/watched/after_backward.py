@@ -137,11 +137,14 @@ def bypass(t: Any, data: Any) -> None:
         export(t.array, t._counter, data)
 
 
+_PASS = "gradwright.engine.backward"
+
+
 def _runs_function() -> bool:
     """Whether it is a Function's backward that the pass has called, and no hook."""
     at = frame(2)
     while at is not None and (name := at.f_globals.get("__name__")) != "gradwright.engine.hooks":
-        if name == "gradwright.function.ctx":
+        if name == "gradwright.function.ctx" or (name == _PASS and at.f_code.co_name == "_run"):  # called by the core
             return True
         at = at.f_back
     return False
