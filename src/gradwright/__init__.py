@@ -161,6 +161,7 @@ if _typing.TYPE_CHECKING:
     from gradwright.transform.vmap import vmap as vmap
     from gradwright.verify import check as check
     from gradwright.verify.audit import audit as audit
+    from gradwright.verify.audit.notebook import load_ipython_extension as load_ipython_extension
 
 _install_paths()
 _lazy(__name__, _LAZY)

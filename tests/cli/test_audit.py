@@ -27,8 +27,8 @@ def run(tmp_path, text, *options):
 @pytest.mark.parametrize(("text", "status", "words"), [
     (HEAD.replace("FACTOR", "2"), 0, "1 right"),
     (HEAD.replace("FACTOR", "1"), 1, "0.5 times what it should be"),
-    (HEAD.replace("FACTOR", "2") + "1 / 0", 2, "it raises ZeroDivisionError"),
-    (HEAD.replace("FACTOR", "2") + "sys.exit(3)", 2, "exit status 3"),
+    (HEAD.replace("FACTOR", "2") + "1 / 0", 1, "it raises ZeroDivisionError"),
+    (HEAD.replace("FACTOR", "2") + "sys.exit(3)", 3, "exit status 3"),
     ("x = 1", 2, "no Function"),
 ])  # fmt: skip
 def test_status(tmp_path, text, status, words):

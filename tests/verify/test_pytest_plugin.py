@@ -54,6 +54,26 @@ def run(tmp_path_factory):
     return run
 
 
+def test_an_audit(run):
+    found = run("test_it.py", "--gradwright-audit", "-k", "keyword")
+    assert "gradwright audit" in found.stdout
+    assert "no Function" in found.stdout
+
+
+def test_an_audit_of_what_is_wrong(tmp_path):
+    (tmp_path / "test_fit.py").write_text("""
+import numpy as np
+from scipy.optimize import minimize
+def test_fit():
+    minimize(lambda x: np.sum(x ** 4), np.ones(2), jac=lambda x: 2 * x ** 3)
+""")
+    plugin = ["-p", "gradwright.verify.pytest_plugin", "-p", "no:gradwright", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *plugin, "--gradwright-audit", "test_fit.py"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert found.returncode == 1
+    assert "1 wrong" in found.stdout
+
+
 def test_the_fixture(run):
     said = run("test_it.py").stdout
     assert "PASSED test_it.py::test_right" in said

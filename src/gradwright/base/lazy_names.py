@@ -100,6 +100,8 @@ LAZY = {
         "utils",
     "gradwright.verify.audit":
         "audit",
+    "gradwright.verify.audit.notebook":
+        "load_ipython_extension",
     "gradwright.viz":
         "viz",
 }  # fmt: skip

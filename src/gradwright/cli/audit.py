@@ -18,12 +18,13 @@ from gradwright.verify.check.attempt import Attempt
 
 ABOUT = "run a program and check the derivatives that it uses, with the inputs they get"
 LONG = f"""{ABOUT.capitalize()}. Copies are kept of the first calls of every Function,
-custom_op and Op; when the program has ended they are made again, and their gradients compared with differences along
-random directions. `import torch` is gradwright, or PyTorch with --torch: then its Functions and the operations of
+custom_op and Op, and of what is handed to SciPy and other libraries as a derivative (jac=, rmatvec, score); when the
+program has ended they are made again, and their gradients compared with differences. `import torch` is gradwright, or
+PyTorch with --torch: then its Functions and the operations of
 torch.library are looked at. The program computes what it computes without this, to the bit.
 
 exit status: 0 if all is right, 1 if something is wrong or cannot be told, 2 if something could not be looked at, the
-program raised or ended with another status than 0, or it called nothing that could be looked at."""
+program called nothing that could be looked at; of a program that raises or ends with another status, that status."""
 USAGE = "gradwright audit [OPTIONS]... (SCRIPT | -m MODULE) [ARGS]..."
 
 
@@ -64,14 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
     made.enter()
     audit = Audit(arguments.budget, arguments.every, arguments.only, arguments.skip, shown=False, target=made.name)
     with redirect_stdout(sys.stderr) if arguments.json == "-" else nullcontext(), audit:
-        _run(made, audit)
+        status = _run(made, audit)
     if audit.report is None:  # a process that the program has forked ends here, too
         return 0
-    return tell("audit", audit.report, arguments)
+    found = tell("audit", audit.report, arguments)
+    return status or found
 
 
-def _run(made: program.Program, audit: Audit) -> None:
-    """Run it, wait for its threads as Python does, and tell how it ended if that was not as it should."""
+def _run(made: program.Program, audit: Audit) -> int:
+    """Run it, wait for its threads as Python does, and tell how it ended if that was not as it should; its status."""
+    status = 0
     with Attempt() as attempt:
         made.run()
     error = attempt.error
@@ -79,15 +82,17 @@ def _run(made: program.Program, audit: Audit) -> None:
         if error.code is not None and error.code != 0:
             if not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)
-            audit.problem(made.name, f"it ended with exit status {error.code if isinstance(error.code, int) else 1}: "
-                          "what is told is what was called before")  # fmt: skip
+            status = error.code if isinstance(error.code, int) else 1
+            audit.problem(made.name, f"it ended with exit status {status}: what is told is what was called before")
     elif error is not None:
         sys.excepthook(type(error), error, error.__traceback__)
         missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
         mend = ": leave out --torch to run it on gradwright" if missing else ": what is told is what was called before"
         said = attempt.said(made.file).partition("\n")[0]  # the rest is in the traceback
         audit.problem(made.name, f"it raises {said}{mend}")
+        status = 1
     with Attempt() as ending:
         wait_for_threads()
     if ending.error is not None:
         audit.problem(made.name, f"at its end, a pool of threads or processes raises {ending.said()}")
+    return status

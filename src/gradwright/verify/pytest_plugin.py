@@ -4,6 +4,7 @@
         check_function(Scale, (x, 3.0))         # fails unless it passes the whole battery of `gradwright check`
 
     pytest --gradwright-check=mypackage.functions       # a test for everything with a derivative in there
+    pytest --gradwright-audit       # the derivatives that the tests use, looked at when they have ended
 
 While it is on, every test runs under `gradwright.autograd.strict`: a `GradientWarning` is an error. To have warnings
 again, put ``gradwright_strict = false`` under ``[tool.pytest.ini_options]``. Under ``gradwright run -m pytest`` they
@@ -12,7 +13,7 @@ are warnings unless it says ``true``: the tests of a program for PyTorch expect 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -20,11 +21,12 @@ import pytest
 from gradwright.engine.strict import strict
 from gradwright.face.reading.keywords import hint
 from gradwright.pytorch.hook import is_installed
+from gradwright.verify.audit import audit
 from gradwright.verify.check import Checked, Outcome
 from gradwright.verify.check.battery import examine
 from gradwright.verify.check.discover import subject_of
 from gradwright.verify.check.isolate import LIMIT, Pool
-from gradwright.verify.check.table import told
+from gradwright.verify.check.table import layout, told
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="test everything with a hand-written derivative in this file or module; may be given again")
     group.addoption("--gradwright-time-limit", metavar="SECONDS", type=float, default=LIMIT,
                     help=f"for importing such a module, and for each test of it (default: {LIMIT:g})")
+    group.addoption("--gradwright-audit", action="store_true",
+                    help="look at the derivatives that the tests use and hand to libraries; a wrong one is a failure")
     parser.addini("gradwright_strict", "whether a GradientWarning is an error (default: true, and false under "
                   "`gradwright run`)", "bool", not is_installed())  # fmt: skip
 
@@ -117,6 +121,30 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
             name = found.get("name", "import")
             nodeid = f"{target}::{name}"
             items.append(Derivative.from_parent(parent, name=name, nodeid=nodeid, pool=pool, found=found))
+
+
+_REPORT = pytest.StashKey[Any]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Run the tests in an audit, if ``--gradwright-audit`` asks for that."""
+    if not session.config.getoption("gradwright_audit"):
+        return (yield)
+    with audit(shown=False) as found:
+        result = yield
+    session.config.stash[_REPORT] = found.report
+    session.testsfailed += found.report.totals.get(Outcome.FAIL, 0) if found.report is not None else 0
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Tell what the audit has found."""
+    report = config.stash.get(_REPORT, None)
+    if report is not None:
+        terminalreporter.section("gradwright audit")
+        for line in layout(report, 100):
+            terminalreporter.write_line("".join(text for text, _ in line).rstrip())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -4,6 +4,7 @@ hooks.py      where calls of Functions and operations are heard: gradwright's, a
 recorder.py   which calls are kept                        recorded.py  one that is: copies of what it was given
 workers.py    those of worker processes                   rerun.py     such a call, made again as often as wanted
 slopes.py     its gradient against differences            verdicts.py  what is said of it
+notebook.py   ``%%audit`` above a cell
 session.py    `audit`                           meeting.py    modules, when the program imports them
 doors/        what the program hands to other libraries: SciPy, lmfit, statsmodels and others
 

@@ -39,6 +39,8 @@ def audit(*, budget: float = BUDGET, every: int = 0, only: Sequence[str] = (), s
           html: str | os.PathLike[str] | None = None, shown: bool = True) -> Audit:
     """A context manager: all Functions and operations that are called within it are looked at when it ends.
 
+    So are derivatives that are handed to SciPy and other libraries within it (``jac=``, ``rmatvec``, ``score``).
+
     Args:
         budget: seconds that looking at them may take.
         every: keep each ``every``-th call of each, too, beside the first.
@@ -221,9 +223,9 @@ def _nothing(met: list[Met], only: Sequence[str], opened: int) -> str:
     if opened:
         return (f"no derivative was handed over: libraries that take some were called {opened} time"
                 f"{'s' if opened > 1 else ''}, without one")  # fmt: skip
-    return ("no Function and no custom operation was called: this looks at classes with a backward of their own, "
-            "gw.op, custom_op and torch.library operations, and there was none; `gradwright check` looks at what a "
-            "file defines, called or not")  # fmt: skip
+    return ("no Function and no custom operation was called, and no derivative was handed to a library: this looks at "
+            "classes with a backward of their own, gw.op, custom_op and torch.library operations, and at `jac=` and "
+            "the like of SciPy and others; `gradwright check` looks at what a file defines, called or not")  # fmt: skip
 
 
 def _uncalled(met: list[Met]) -> Iterator[str]:
@@ -256,6 +258,8 @@ def _compiled(before: set[str]) -> Iterator[str]:
 
 def _spawned() -> Iterator[str]:
     """That processes were started anew, in which calls are not heard."""
-    if any(f"multiprocessing.popen_{how}" in sys.modules for how in _ANEW):
-        yield ("processes were started by spawn or forkserver, in which no Function is heard: start them by fork to "
-               "have them looked at")  # fmt: skip
+    loky = any(name.endswith(".popen_loky_posix") for name in sys.modules)
+    if loky or any(f"multiprocessing.popen_{how}" in sys.modules for how in _ANEW):
+        how = "by loky, as joblib's are," if loky else "by spawn or forkserver,"
+        mend = "in threads, or by fork," if loky else "by fork"
+        yield f"processes were started {how} in which nothing is heard: start them {mend} to have them looked at"

@@ -38,6 +38,7 @@ def judged(call: Call, pairs: Callable[[], Iterable[Pair]], seconds: float) -> l
     streams = Streams.now()
     until = time.monotonic() + seconds
     rows: dict[Any, Checked] = {}
+    places: dict[Any, list[Any]] = {}
     with ExitStack() as stack:
         stack.callback(streams.put_back)
         stack.enter_context(redirect_stdout(StringIO()))
@@ -55,7 +56,8 @@ def judged(call: Call, pairs: Callable[[], Iterable[Pair]], seconds: float) -> l
             row = _row(call, pair, judgement, time.monotonic() - start)
             before = rows.get(key)
             rows[key] = row if before is None else _together(before, row)
-    return [{"key": [*key], "row": plain(row)} for key, row in rows.items()]
+            places.setdefault(key, []).extend((pair.names[1], *pair.where))
+    return [{"key": [*key, *places[key]], "row": plain(row)} for key, row in rows.items()]
 
 
 def _row(call: Call, pair: Pair, said: Judgement, seconds: float) -> Checked:
