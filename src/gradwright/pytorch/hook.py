@@ -17,9 +17,11 @@ import importlib
 import importlib.abc
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -43,7 +45,6 @@ MENDS = {
     "torch.export": "gradwright.compile makes programs of functions",
     "torch.hub": "gradwright fetches nothing: fetch the file yourself, convert it to safetensors where PyTorch is, and "
                  "load it with gradwright.load",
-    "torch.multiprocessing.spawn": "start processes with multiprocessing.Process",
     "torch.onnx": "gradwright writes no ONNX files",
     "torch.quantization": "gradwright has no quantised numbers",
     "torch.utils._python_dispatch": "nothing lies below autograd that could be asked: a "
@@ -261,6 +262,7 @@ class _NoSuchMethod:
 
 
 _finder = _Finder()
+_CHILDREN = str(Path(__file__).parent / "children")
 
 
 def install() -> None:
@@ -282,12 +284,16 @@ def install() -> None:
 
 
 def serve() -> None:
-    """`install`, for a program that is run on gradwright: a seed gives it PyTorch's numbers as well.
+    """`install`, for a program that is run on gradwright: seeds give PyTorch's numbers, and so do its Python children.
+
+    Children, of multiprocessing or subprocess, find it by ``PYTHONPATH``, unless they ignore that (``python -I``).
 
     Raises RuntimeError if PyTorch itself has been imported already.
     """
     install()
     use("torch")
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([_CHILDREN, *(p for p in paths if p and p != _CHILDREN)])
 
 
 def is_installed() -> bool:
@@ -296,7 +302,12 @@ def is_installed() -> bool:
 
 
 def uninstall() -> None:
-    """Undo `install`, and forget the modules it made."""
+    """Undo `install` and `serve`, and forget the modules they made."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if _CHILDREN in paths:
+        paths.remove(_CHILDREN)
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+        use("numpy")
     if is_installed():
         sys.meta_path.remove(_finder)
         del Tensor.__dir__
