@@ -19,6 +19,7 @@ fill(PyObject *module)
         add_engine,
         add_front,
         add_programs,
+        add_formulas,
         add_nodes,
         add_direct,
         add_forms,

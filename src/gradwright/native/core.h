@@ -118,6 +118,16 @@ extern PyTypeObject Early_Type;
 int add_front(PyObject *module);
 /* programs.c */
 
+#define MOST_ARGUMENTS 16 /* inputs of a program */
+
+/* What a program makes of its inputs, a new array or number; NULL, without an exception, if that is for the twin. Inputs are
+   told by where their entries lie, the array if it has axes, and whether that is spread over one entry. */
+PyObject *program_result(PyObject *program, char **given, PyArrayObject *const *arrays, const char *spread, int watched);
+
+int add_programs(PyObject *module);
+
+/* formulas.c */
+
 extern PyTypeObject Formula_Type;
 
 /* What a formula, a `loop` or a `formula`, makes of arguments; NULL, perhaps with an exception, if that is for the twin. */
@@ -129,7 +139,7 @@ PyObject *formula_in_pass(PyObject *formula, PyObject *const *given, int count, 
 /* How many arrays and nothing else it takes; -1 if it takes other arguments, too. */
 int arrays_alone(PyObject *formula);
 
-int add_programs(PyObject *module);
+int add_formulas(PyObject *module);
 
 /* nodes.c: how an operation is recorded */
 

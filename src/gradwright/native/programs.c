@@ -5,7 +5,7 @@
    after another, over the same entries; each writes elsewhere than where it reads, but where a result replaces an input. So
    the bits are the same. Where somebody asked NumPy for more than a warning, and a flag is up, the twin computes.
 
-   Twins: of `formula` the formula that it is made of; of `update` the calls of gradwright.backends.in_place; of `choose`
+   Twins: of `program_result` the formula that the program was made of; of `update` the calls of gradwright.backends.in_place; of `choose`
    gradwright.backends.select.where. */
 
 #include "core.h"
@@ -16,11 +16,9 @@
 
 #define MOST 3        /* operands of a loop */
 #define MOST_STEPS 64
-#define MOST_GIVEN 16
 #define REGISTERS 64  /* inputs, constants, what lies between, and a result */
 #define PIECE 1024    /* entries */
 #define SCRATCH 8     /* pieces of float64 that lie between at a time; of more they are shorter */
-#define ENTRIES 8     /* programs of a formula: other dtypes, other static arguments */
 
 typedef struct {
     PyUFuncGenericFunction run;
@@ -31,7 +29,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     int inputs, constants, own, steps; /* the registers: those of the inputs, of constants, its own, of the new result */
-    char types[MOST_GIVEN], result;   /* numbers of dtypes; result: -1 if it replaces inputs */
+    char types[MOST_ARGUMENTS], result;   /* numbers of dtypes; result: -1 if it replaces inputs */
     int boxed;                         /* of arrays of no axes it makes an array, not a number */
     unsigned depends;                  /* on which inputs the new result does */
     unsigned char size[REGISTERS];
@@ -164,7 +162,7 @@ program(PyObject *Py_UNUSED(module), PyObject *args)
                           &boxed))
         return NULL;
     Py_ssize_t inputs = strlen(types), fixed = PyTuple_GET_SIZE(constants), count = PyList_GET_SIZE(steps);
-    if (inputs > MOST_GIVEN || inputs + fixed + own >= REGISTERS || count > MOST_STEPS)
+    if (inputs > MOST_ARGUMENTS || inputs + fixed + own >= REGISTERS || count > MOST_STEPS)
         Py_RETURN_NONE;
     Program *self = (Program *)Program_Type.tp_alloc(&Program_Type, 0);
     if (!self)
@@ -215,10 +213,10 @@ failed:
     return NULL;
 }
 
-/* What a program makes of its inputs, a new array or number; NULL, without an exception, if that is for the twin. */
-static PyObject *
-made_of(const Program *self, char **given, PyArrayObject *const *arrays, const char *spread, int watched)
+PyObject *
+program_result(PyObject *program, char **given, PyArrayObject *const *arrays, const char *spread, int watched)
 {
+    const Program *self = (Program *)program;
     char *at[REGISTERS] = {0}, rows[REGISTERS] = {0};
     PyArrayObject *shaped = NULL;
     unsigned which = 0;
@@ -299,7 +297,7 @@ update(PyObject *callable, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!O!:update", &PyList_Type, &rows, &PyList_Type, &grads, &PyTuple_Type, &numbers))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(rows), fixed = PyTuple_GET_SIZE(numbers);
-    union { double twice; float single; } number[MOST_GIVEN];
+    union { double twice; float single; } number[MOST_ARGUMENTS];
     int arrays = self->inputs - (int)fixed;
     if (arrays < 2 || PyList_GET_SIZE(grads) != count) {
         PyErr_SetString(PyExc_ValueError, "update(): as many gradients as parameters, and the numbers of the rule");
@@ -373,279 +371,6 @@ static PyTypeObject Program_Type = {
     .tp_members = program_members,
 };
 
-/* ---- a formula ---- */
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc call;
-    PyObject *twin;  /* the formula in Python */
-    PyObject *names; /* of the static arguments that come by name */
-    PyObject *noted; /* (dtypes, static arguments) -> program or None */
-    int muted, arguments, arrays;
-    char is_array[MOST_GIVEN]; /* of the positional arguments, behind xp */
-    int entries;
-    struct { unsigned types; PyObject *values, *program; } entry[ENTRIES];
-    unsigned long long taken, left;
-} Formula;
-
-/* Whether two static arguments are the same, -0.0 and 0.0, 1 and True apart; -1: such a one is never. */
-static int
-same(PyObject *a, PyObject *b)
-{
-    if (a == b)
-        return 1;
-    if (PyFloat_CheckExact(a) && PyFloat_CheckExact(b))
-        return memcmp(&((PyFloatObject *)a)->ob_fval, &((PyFloatObject *)b)->ob_fval, sizeof(double)) == 0;
-    return PyLong_CheckExact(a) && PyLong_CheckExact(b) ? PyObject_RichCompareBool(a, b, Py_EQ) : 0;
-}
-
-static int
-plain_value(PyObject *x)
-{
-    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) || x == Py_None;
-}
-
-/* The program for these dtypes, two bits each, and static arguments; NULL, perhaps with an exception, if there is none. */
-static Program *
-program_for(Formula *self, unsigned types, PyObject *const *values, int count, int alone)
-{
-    for (int i = 0; i < self->entries; i++) {
-        int fits = self->entry[i].types == types;
-        for (int k = 0; fits && k < count; k++)
-            fits = same(values[k], PyTuple_GET_ITEM(self->entry[i].values, k));
-        if (fits) {
-            PyObject *found = self->entry[i].program;
-            return found == Py_None ? NULL : (Program *)found;
-        }
-    }
-    if (alone || self->entries == ENTRIES)
-        return NULL;
-    char kinds[MOST_GIVEN + 1] = {0};
-    for (int i = 0; i < self->arrays; i++)
-        kinds[i] = "?fd"[types >> 2 * i & 3];
-    PyObject *held = PyTuple_New(count);
-    for (int k = 0; held && k < count; k++) {
-        if (!plain_value(values[k]))
-            Py_CLEAR(held);
-        else
-            PyTuple_SET_ITEM(held, k, Py_NewRef(values[k]));
-    }
-    PyObject *made = held ? PyObject_CallFunction(self->noted, "sO", kinds, held) : NULL;
-    if (!made || self->entries == ENTRIES) { /* other threads may have made some meanwhile */
-        Py_XDECREF(held), Py_XDECREF(made);
-        return NULL;
-    }
-    self->entry[self->entries].types = types;
-    self->entry[self->entries].values = held;
-    self->entry[self->entries++].program = made;
-    return made == Py_None ? NULL : (Program *)made;
-}
-
-/* As `usual_operand`, of booleans, too, and of one entry that is spread over an array: then `spread` is set. */
-static int
-operand(PyObject *given, char **data, PyArrayObject **array, char *spread)
-{
-    *spread = 0;
-    int type = usual_operand(given, data, array);
-    if (type >= 0)
-        return type;
-    if (PyArray_CheckExact(given)) {
-        PyArrayObject *a = (PyArrayObject *)given;
-        type = PyArray_DESCR(a) == of_double ? NPY_DOUBLE : PyArray_DESCR(a) == of_single ? NPY_FLOAT : NPY_BOOL;
-        if ((type == NPY_BOOL && PyArray_TYPE(a) != NPY_BOOL) || !PyArray_ISALIGNED(a))
-            return -1;
-        *spread = !PyArray_IS_C_CONTIGUOUS(a);
-        for (int i = 0; *spread && i < PyArray_NDIM(a); i++)
-            if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i))
-                return -1;
-        *data = PyArray_BYTES(a);
-        *array = PyArray_NDIM(a) ? a : NULL;
-        return type;
-    }
-    *array = NULL;
-    *data = Py_IS_TYPE(given, &PyBoolArrType_Type) ? (char *)&PyArrayScalar_VAL(given, Bool) : NULL;
-    return *data ? NPY_BOOL : -1;
-}
-
-int
-arrays_alone(PyObject *formula)
-{
-    if (Py_IS_TYPE(formula, &Loop_Type))
-        return ((Loop *)formula)->nin;
-    Formula *self = (Formula *)formula;
-    if (!Py_IS_TYPE(formula, &Formula_Type) || self->arrays != self->arguments || PyTuple_GET_SIZE(self->names))
-        return -1;
-    return self->arrays;
-}
-
-static PyObject *
-result_of(Formula *self, PyObject *const *given, PyObject *const *named, int muted, int alone)
-{
-    char *data[MOST_GIVEN];
-    char spread[MOST_GIVEN];
-    PyArrayObject *arrays[MOST_GIVEN];
-    PyObject *values[2 * MOST_GIVEN];
-    unsigned types = 0;
-    int n = 0, count = 0;
-    for (int i = 0; i < self->arguments; i++) {
-        if (!self->is_array[i]) {
-            values[count++] = given[i];
-            continue;
-        }
-        int type = operand(given[i], &data[n], &arrays[n], &spread[n]);
-        if (type < 0)
-            return NULL;
-        types |= (type == NPY_DOUBLE ? 2u : type == NPY_FLOAT ? 1u : 0u) << 2 * n++;
-    }
-    for (int i = 0; i < PyTuple_GET_SIZE(self->names); i++)
-        values[count++] = named[i];
-    Program *program = program_for(self, types, values, count, alone);
-    PyObject *found = program ? made_of(program, data, arrays, spread, somebody_asked(muted)) : NULL;
-    self->taken += found != NULL;
-    return found;
-}
-
-PyObject *
-formula_result(PyObject *formula, PyObject *const *given, PyObject *const *named)
-{
-    if (Py_IS_TYPE(formula, &Loop_Type))
-        return loop_result((Loop *)formula, given);
-    return result_of((Formula *)formula, given, named, ((Formula *)formula)->muted, 0);
-}
-
-PyObject *
-formula_in_pass(PyObject *formula, PyObject *const *given, int count, int alone)
-{
-    Formula *self = (Formula *)formula;
-    if (!Py_IS_TYPE(formula, &Formula_Type) || self->arguments != count || PyTuple_GET_SIZE(self->names))
-        return NULL;
-    return result_of(self, given, NULL, IN_PASS, alone);
-}
-
-/* Whether the static arguments come by name, all and in order. */
-static int
-as_named(Formula *self, PyObject *kwnames)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(self->names);
-    if ((kwnames ? PyTuple_GET_SIZE(kwnames) : 0) != count)
-        return 0;
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (PyTuple_GET_ITEM(kwnames, i) != PyTuple_GET_ITEM(self->names, i)) /* both are interned */
-            return 0;
-    return 1;
-}
-
-static PyObject *
-formula_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    Formula *self = (Formula *)callable;
-    if (PyVectorcall_NARGS(nargsf) == self->arguments + 1 && as_named(self, kwnames)) { /* the first is xp */
-        PyObject *found = formula_result(callable, args + 1, args + 1 + self->arguments);
-        if (found || PyErr_Occurred())
-            return found;
-    }
-    self->left++;
-    return PyObject_Vectorcall(self->twin, args, nargsf, kwnames);
-}
-
-static PyObject *
-formula_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
-{
-    PyObject *twin, *is_array, *names, *noted;
-    int muted;
-    if (!PyArg_ParseTuple(args, "OpO!O!O:formula", &twin, &muted, &PyBytes_Type, &is_array, &PyTuple_Type, &names, &noted))
-        return NULL;
-    Py_ssize_t arguments = PyBytes_GET_SIZE(is_array);
-    if (arguments > MOST_GIVEN || PyTuple_GET_SIZE(names) > MOST_GIVEN)
-        return PyErr_Format(PyExc_ValueError, "formula() takes %d arguments at most", MOST_GIVEN);
-    Formula *self = (Formula *)type->tp_alloc(type, 0);
-    if (!self)
-        return NULL;
-    self->call = formula_call;
-    self->twin = Py_NewRef(twin);
-    self->names = Py_NewRef(names);
-    self->noted = Py_NewRef(noted);
-    self->muted = muted;
-    self->arguments = (int)arguments;
-    memcpy(self->is_array, PyBytes_AS_STRING(is_array), arguments);
-    for (int i = 0; i < arguments; i++)
-        self->arrays += self->is_array[i];
-    return (PyObject *)self;
-}
-
-static int
-formula_traverse(Formula *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->twin);
-    Py_VISIT(self->names);
-    Py_VISIT(self->noted);
-    for (int i = 0; i < self->entries; i++) {
-        Py_VISIT(self->entry[i].values);
-        Py_VISIT(self->entry[i].program);
-    }
-    return 0;
-}
-
-static int
-formula_clear(Formula *self)
-{
-    Py_CLEAR(self->twin);
-    Py_CLEAR(self->names);
-    Py_CLEAR(self->noted);
-    while (self->entries) {
-        self->entries--;
-        Py_CLEAR(self->entry[self->entries].values);
-        Py_CLEAR(self->entry[self->entries].program);
-    }
-    return 0;
-}
-
-static void
-formula_dealloc(Formula *self)
-{
-    PyObject_GC_UnTrack(self);
-    formula_clear(self);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyObject *
-formula_programs(Formula *self, void *Py_UNUSED(closure))
-{
-    PyObject *found = PyList_New(0);
-    for (int i = 0; found && i < self->entries; i++)
-        if (PyList_Append(found, self->entry[i].program) < 0)
-            Py_CLEAR(found);
-    return found;
-}
-
-static PyMemberDef formula_members[] = {
-    {"twin", T_OBJECT, offsetof(Formula, twin), READONLY, "the formula in Python"},
-    {"taken", T_ULONGLONG, offsetof(Formula, taken), READONLY, "how often a program ran"},
-    {"left", T_ULONGLONG, offsetof(Formula, left), READONLY, "how often the twin did"},
-    {0},
-};
-
-static PyGetSetDef formula_getset[] = {
-    {"programs", (getter)formula_programs, NULL, "the programs made until now; None where it cannot be one", NULL},
-    {0},
-};
-
-PyTypeObject Formula_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "gradwright.native._core.formula",
-    .tp_doc = "formula(twin, muted, arrays, names, noted): the formula ``twin(xp, *given, **static)`` as programs.",
-    .tp_basicsize = sizeof(Formula),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Formula, call),
-    .tp_call = PyVectorcall_Call,
-    .tp_new = formula_new,
-    .tp_dealloc = (destructor)formula_dealloc,
-    .tp_traverse = (traverseproc)formula_traverse,
-    .tp_clear = (inquiry)formula_clear,
-    .tp_members = formula_members,
-    .tp_getset = formula_getset,
-};
-
 static PyMethodDef functions[] = {
     {"program", program, METH_VARARGS, "program(types, constants, steps, own, result, boxed): a program, or None."},
     {0},
@@ -654,9 +379,5 @@ static PyMethodDef functions[] = {
 int
 add_programs(PyObject *module)
 {
-    if (PyType_Ready(&Program_Type) < 0 || PyType_Ready(&Formula_Type) < 0)
-        return -1;
-    if (PyModule_AddObjectRef(module, "formula", (PyObject *)&Formula_Type) < 0)
-        return -1;
-    return PyModule_AddFunctions(module, functions);
+    return PyType_Ready(&Program_Type) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }
