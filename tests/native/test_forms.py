@@ -17,6 +17,11 @@ from tests.native.test_quick import MODES, asked, fronted, outcome, tensors
 
 pytestmark = pytest.mark.skipif(native.core is None, reason=f"core: {native.state()}")
 
+
+class Named(dict):
+    """The named arguments of a call, which come last."""
+
+
 T = gw.Tensor.T.fget
 CALLS = {
     gw.Tensor.__getitem__: [
@@ -36,7 +41,15 @@ CALLS = {
     gw.squeeze: [(), (0,), (-1,), (1,), (2,), ((0,),), (None,), (True,)],
     gw.Tensor.expand: [(2, 3), (4, -1, 3), (2, 2, 3), ((5, 2, 3),), (-1, -1), (-1, 2, 3), (2, 3, 4), (3,), (0, 2, 3),
                        (2, -2), (5, 1), (), (2.0, 3)],
+    gw.sum: [
+        (), (0,), (-1,), (1,), (2,), (-3,), (None,), ((0,),), ((),), (0, True), (0, False), (None, True), (True,),
+        (0, 1), (0, True, 1), (Named(dim=0),), (Named(dim=-1, keepdim=True),), (1, Named(keepdim=True)),
+        (0, Named(dim=0)), (Named(keepdim=True),), (Named(keepdim=False),), (Named(axis=0),),
+        (Named(axis=1, keepdims=True),),
+        (Named(dim=None),), (Named(dims=0),), (Named(dim=0, keepdim=None),),
+    ],
 }  # fmt: skip
+CALLS[gw.mean] = CALLS[gw.sum]
 
 
 def more():
@@ -81,7 +94,9 @@ def alone():
 def looks(f, *given):
     """What can be seen of a call, and of the view that it gives."""
     out = []
-    found = outcome(lambda *_: out.append(f(*given)) or out[0], *given)
+    named = given[-1] if given and isinstance(given[-1], Named) else {}
+    given = given[:-1] if named else given
+    found = outcome(lambda *_: out.append(f(*given, **named)) or out[0], *given)
     return found, [shown(x, given) for x in out]
 
 
@@ -108,6 +123,139 @@ def test_in_every_mode(mode):
     x = gw.rand(2, 3, requires_grad=True)
     there = (x, x * 2, (x * 2)[0:1], x.detach(), x.detach()[:1])
     same([(f, (y, *calls[0])) for y in there for f, calls in CALLS.items()], MODES[mode])
+
+
+@pytest.mark.parametrize("mode", ["", *MODES])
+@pytest.mark.filterwarnings("ignore:.*[Aa]nomaly:UserWarning")
+def test_sums_add_in_the_order_of_their_formula(mode):
+    rng = np.random.default_rng(1)
+    shapes = [(n,) for n in (1, 2, 7, 8, 9, 130, 255, 256, 1023, 5000)] + [
+        (3, 1),
+        (1, 9),
+        (9, 1),
+        (20, 9),
+        (9, 20),
+        (31, 33),
+    ]
+    shapes += [
+        (300, 2),
+        (2, 300),
+        (3, 4, 5),
+        (4, 1, 9),
+        (2, 9, 1),
+        (1, 1, 1),
+        (2, 2, 2, 2),
+        (0, 3),
+        (3, 0),
+        (40, 40),
+        (2,) * 9,
+    ]
+    cases = []
+    for shape in shapes:
+        for dtype in (np.float32, np.float64):
+            a = (rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 4, shape)).astype(dtype)
+            odd = a.copy()
+            odd.reshape(-1)[::3] = rng.choice(
+                [np.inf, -np.inf, np.nan, -0.0, np.finfo(dtype).max, 1e-40], odd[...].reshape(-1)[::3].shape
+            )
+            for one in (a, odd, -a * 0, np.full(shape, np.finfo(dtype).tiny, dtype)):
+                for x in (gw.from_numpy(one.copy()).clone(), gw.tensor(one, requires_grad=True)):
+                    for f in (gw.sum, gw.mean):
+                        cases += [(f, (x,))] + [(f, (x, k)) for k in range(len(shape))] + [(f, (x, -1, True))]
+    same(cases, MODES[mode] if mode else contextlib.nullcontext)
+
+
+def test_products_are_the_same():
+    rng = np.random.default_rng(2)
+    there = []
+    for m, n in ((2, 3), (3, 2), (8, 8), (1, 3), (3, 1), (3, 3), (33, 65), (65, 33), (0, 3)):
+        for dtype in (gw.float32, gw.float64):
+            a = gw.tensor(rng.standard_normal((m, n)), dtype=dtype)
+            there += [a, a.clone().requires_grad_(), (a.t().contiguous().requires_grad_() * 2).t(), a[:, ::2]]
+    there += [
+        gw.rand(3),
+        gw.rand(2, 3, 2),
+        gw.ones(3, 3, dtype=gw.int64),
+        gw.tensor([[np.inf, np.nan], [-0.0, 1e30]]),
+        gw.rand(3, 3).numpy(),
+        2.0,
+    ]
+    before = asked(gw.matmul).taken
+    for f in (gw.matmul, gw.mm, gw.Tensor.__matmul__):
+        same([(f, (x, y)) for x in there for y in there[:: 1 if f is gw.matmul else 7] if isinstance(x, TensorBase)])
+    assert asked(gw.matmul).taken - before > 200
+    biases = [gw.rand(n) for n in (1, 2, 3, 8, 33, 65)]
+    biases = [
+        *biases,
+        gw.rand(8, requires_grad=True) * 2,
+        gw.rand(16)[::2],
+        gw.rand(3, dtype=gw.float64),
+        gw.tensor(1.0),
+        None,
+    ]
+    before = asked(gw.nn.functional.linear).taken
+    plain = [x.detach() if isinstance(x, TensorBase) else x for x in there]
+    same([(gw.nn.functional.linear, (x, y, b)) for x in plain[::3] for y in plain[::5] for b in biases])
+    fitting = [x for x in there if isinstance(x, TensorBase) and x.shape == (8, 8) and x.dtype is gw.float32]
+    same([(gw.nn.functional.linear, (x, y, biases[6])) for x in fitting for y in fitting])
+    assert asked(gw.nn.functional.linear).taken - before > 10
+
+
+@pytest.mark.parametrize("mode", ["", *MODES])
+@pytest.mark.filterwarnings("ignore:.*[Aa]nomaly:UserWarning")
+@pytest.mark.parametrize("f", [gw.cat, gw.stack])
+def test_what_is_joined_is_the_same(f, mode):
+    x, y = gw.rand(2, 3, requires_grad=True), gw.rand(2, 3)
+    stale = x * 2
+    view = stale[:1]
+    stale.add_(1)
+    rows = [gw.rand(3, requires_grad=True) for _ in range(70)]
+    lists = [
+        [x],
+        [y],
+        [x, y],
+        (y, x),
+        [x, x, y, x],
+        [x * 2, y.t().contiguous().t()],
+        [x[:, 0], y[:, 1]],
+        [view, y[:1]],
+        rows[:64],
+        rows,
+        [x, y[:1]],
+        [y, y.double()],
+        [],
+        [gw.tensor(1.0), gw.tensor(2.0)],
+        [gw.empty(0), y],
+        [gw.empty(0, 3), y],
+        x,
+        [x, None],
+        "xy",
+        [gw.ones(2, dtype=gw.int64)] * 2,
+        [gw.rand(1, 3), gw.rand(1, 3)],
+        [gw.rand(2, 1)] * 2,
+        [gw.rand(1, 1, 1)] * 3,
+        [gw.rand(2, 3, 4, requires_grad=True)] * 2,
+        [gw.nn.Parameter(y), y],
+        [gw.from_numpy(np.ones((2, 3), np.float32)), y],
+    ]
+    rest = [
+        (),
+        (0,),
+        (-1,),
+        (1,),
+        (2,),
+        (-2,),
+        (3,),
+        (True,),
+        (None,),
+        (Named(dim=1),),
+        (Named(axis=0),),
+        (0, 0),
+        (Named(dim=0, axis=0),),
+    ]
+    before = asked(f).taken
+    same([(f, (many, *r)) for many in lists for r in rest], MODES[mode] if mode else contextlib.nullcontext)
+    assert mode in ("inference", "anomaly", "saved hooks") or asked(f).taken - before > 40
 
 
 def test_writes_to_views_reach_what_they_show():
@@ -143,6 +291,9 @@ def test_nothing_is_kept():
             f, rest = cases[k % len(cases)]
             with contextlib.suppress(Exception):
                 f(x, *rest)
+            if k % 5 == 0:
+                gw.cat([x, x * 2, x], 1) @ gw.stack([x[:, 0], x[:, 1]]).mean(0, keepdim=True).expand(9, -1)
+                gw.nn.functional.linear(x, x, x[:, 0]).sum()
             if k % 7 == 0:
                 x[k % 4, 1:].view(-1).t()
                 with gw.no_grad():

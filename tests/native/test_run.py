@@ -158,6 +158,7 @@ def own_grad():
     kept = x * y
     for grad in (gw.ones(3).double(), x.detach(), gw.ones(3), gw.ones(1).double().expand(3), gw.ones(2, 3).double()[0],
                  kept.detach(), np.ones(3)):  # fmt: skip
+
         def once(grad=grad):
             x.grad = gw.from_numpy(grad) if isinstance(grad, np.ndarray) else grad
             (x * y).sum().backward()

@@ -282,6 +282,8 @@ def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
 
     plain = not op.several and op.kind not in ("elementwise", "view")
     op.ways[0] = found = _named(call, op) if plain else functools.partial(general, op)
+    if core is not None and plain:
+        vars(found)["_core"] = core.joining(op, op.static, recorder, records)
     return found
 
 

@@ -97,14 +97,15 @@ def plan(op: Any, mask: Sequence[bool], names: Sequence[str], packed: int, cls: 
     """What the function that records an operation of one to three tensors does, as native/nodes.c reads it.
 
     That is: the class of the node; the slot it saves in; which inputs need a gradient; and what is saved, an input by
-    its place, the result as 3, the shape of an input as its place and 4, a static argument as its place and 8. None:
-    the function itself is to be called.
+    its place, the result as 3, the shape of an input as its place and 4, a static argument as its place and 8. (Of any
+    number of inputs C looks itself which need one.) None: the function itself is to be called.
     """
     places = {"out": 3} | {n: k for k, n in enumerate(op.inputs)}
     places |= {f"{n}_shape": 4 + k for k, n in enumerate(op.inputs)} | {n: 8 + k for k, n in enumerate(op.static)}
-    if op.variadic or op.several or len(op.inputs) > 3 or not places.keys() >= set(names):
+    odd = op.several or len(op.inputs) > 3 or (op.variadic and not set(op.static) >= set(names))
+    if odd or not places.keys() >= set(names):
         return None
-    targets = [k for k, needed in enumerate(mask) if needed]
+    targets = [] if op.variadic else [k for k, needed in enumerate(mask) if needed]
     return cls, "_saved" if packed else "_static", bytes(targets), bytes([places[n] for n in names])
 
 

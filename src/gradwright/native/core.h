@@ -63,6 +63,16 @@ PyObject *scalar(int type, const void *data);
 /* Whether a flag that is up interests anybody; of a formula that is muted, no warning does; in a pass, nothing. */
 int somebody_asked(int muted);
 
+extern Loop *all_sums;      /* the sum of all entries; NULL before it is made */
+extern double zero_of_sums; /* what NumPy begins with: 0.0, or in later releases -0.0 */
+PyObject *whole_sum_result(Loop *self, PyObject *x);
+Inner inner_of(PyUFuncObject *ufunc, char type); /* of operands of that dtype */
+void clear_flags(void);
+int flags_are_fine(int muted); /* whether nobody asked after the floating-point flags that are up */
+
+/* Run the loop of a dtype; whether nobody asked after the flags that it raised. */
+int loop_ran(Loop *self, int type, char **data, npy_intp count, const npy_intp *steps);
+
 int add_loops(PyObject *module);
 
 /* engine.c: of the engine's classes where their slots are, and what is asked of its tensors */
@@ -165,9 +175,16 @@ typedef struct { /* what is known of an operation */
 typedef struct {
     Plan *plan; /* NULL: it is not recorded */
     int off;    /* nothing is */
+    int many;   /* of any number of inputs how many there are; else 0 */
 } Call;
 
 extern PyTypeObject Way_Type;
+
+/* Read what `record` says of itself: (class, slot, inputs that need a gradient, what is saved); None leaves it to it. */
+int read_plan(Plan *plan, PyObject *record);
+
+/* Whether a result is to be recorded; -1 if that is for the twin. `off`: whether nothing is. */
+int is_recorded(int needed, PyObject *const *inputs, int count, int *off);
 
 /* Look at the inputs, which are whole tensors, before anything is computed; 0, perhaps with an exception, if the rest is
    for the twin. */
@@ -186,9 +203,30 @@ int add_nodes(PyObject *module);
 int plain_array(PyObject *array, int scalars); /* whether operations take it as it is: an array, or a scalar of floats */
 int add_direct(PyObject *module);
 
-/* forms.c */
+/* forms.c: functions of the face, whose usual arguments are read by other files */
+
+#define MOST_WAYS 2
+
+typedef struct {
+    Early early;
+    Way *ways[MOST_WAYS]; /* of the operations that the function is */
+} Form;
+
+typedef struct {
+    const char *name;
+    PyObject *(*ask)(Early *, PyObject *const *, Py_ssize_t, PyObject *);
+} Asked;
+
+void has_forms(const Asked *asked); /* a file has these, up to one without a name */
+
+int is_int(PyObject *given, npy_intp *found); /* whether it is an int, and no larger than those of arrays are */
+int is_axis(PyObject *given, int ndim, npy_intp *found); /* or one that counts axes, of which there are so many */
 
 int add_forms(PyObject *module);
+int add_views(PyObject *module);
+int add_reductions(PyObject *module);
+int add_products(PyObject *module);
+int add_joins(PyObject *module);
 
 /* quick.c */
 

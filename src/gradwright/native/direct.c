@@ -82,14 +82,13 @@ direct_ask(Early *early, PyObject *const *args, Py_ssize_t count, PyObject *kwna
     if (!array)
         return NULL;
     int shaped = PyArray_CheckExact(array);
-    if (self->views ? !shaped : is_tensor(array))
-        goto left;
+    if (self->views ? !shaped : is_tensor(array)) {
+        Py_DECREF(array);
+        return NULL;
+    }
     if (self->rows && shaped && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array))
-        goto left;
+        Py_SETREF(array, PyArray_NewCopy((PyArrayObject *)array, NPY_CORDER));
     return finish(&self->way, args, &call, array, fixed, self->views && shares(array, FIELD(args[0], t_array)));
-left:
-    Py_DECREF(array);
-    return NULL;
 }
 
 static PyObject *

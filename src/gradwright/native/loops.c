@@ -78,21 +78,38 @@ usual_operand(PyObject *operand, char **data, PyArrayObject **array)
 PyObject *
 scalar(int type, const void *data)
 {
-    PyArray_Descr *dtype = PyArray_DescrFromType(type);
-    PyObject *made = PyArray_Scalar((void *)data, dtype, NULL);
-    Py_DECREF(dtype);
+    if (type == NPY_BOOL)
+        return Py_NewRef(*(const npy_bool *)data ? PyArrayScalar_True : PyArrayScalar_False);
+    PyTypeObject *class = type == NPY_DOUBLE ? &PyDoubleArrType_Type : &PyFloatArrType_Type;
+    PyObject *made = class->tp_alloc(class, 0);
+    if (made && type == NPY_DOUBLE)
+        PyArrayScalar_ASSIGN(made, Double, *(const double *)data);
+    else if (made)
+        PyArrayScalar_ASSIGN(made, Float, *(const float *)data);
     return made;
 }
 
 /* ---- one ufunc ---- */
 
-/* Run a loop; whether what it gave is what was asked for: not where it raised a flag that interests somebody. */
-static int
-ran(Loop *self, const Inner *inner, char **data, npy_intp count, npy_intp *steps, int muted)
+void
+clear_flags(void)
 {
-    self->taken++;
     if (fetestexcept(FLAGS)) /* to clear them takes longer than to look */
         feclearexcept(FLAGS);
+}
+
+int
+flags_are_fine(int muted)
+{
+    return !fetestexcept(FLAGS) || !somebody_asked(muted);
+}
+
+/* Run a loop; whether what it gave is what was asked for: not where it raised a flag that interests somebody. */
+static int
+ran(Loop *self, const Inner *inner, char **data, npy_intp count, const npy_intp *steps, int muted)
+{
+    self->taken++;
+    clear_flags();
     if (count > LONG) {
         Py_BEGIN_ALLOW_THREADS
         inner->run(data, &count, steps, inner->data);
@@ -100,7 +117,14 @@ ran(Loop *self, const Inner *inner, char **data, npy_intp count, npy_intp *steps
     }
     else if (count)
         inner->run(data, &count, steps, inner->data);
-    return !fetestexcept(FLAGS) || !somebody_asked(muted);
+    return flags_are_fine(muted);
+}
+
+int
+loop_ran(Loop *self, int type, char **data, npy_intp count, const npy_intp *steps)
+{
+    const Inner *inner = type == NPY_DOUBLE ? &self->twice : &self->single;
+    return inner->run && ran(self, inner, data, count, steps, self->muted);
 }
 
 static PyObject *
@@ -193,7 +217,7 @@ loop_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     return PyObject_Vectorcall(self->twin, args, nargsf, kwnames);
 }
 
-static Inner
+Inner
 inner_of(PyUFuncObject *ufunc, char type)
 {
     for (int i = 0; ufunc->functions && i < ufunc->ntypes; i++) {
@@ -296,10 +320,10 @@ PyTypeObject Loop_Type = {
 /* ---- the sum of all entries ---- */
 
 static PyObject *axis_name, *keepdims_name;
-static double zero_of_sums; /* what NumPy begins with: 0.0, or in later releases -0.0 */
+double zero_of_sums;
+Loop *all_sums;
 
-/* NULL, without an exception, if that is for the twin. */
-static PyObject *
+PyObject *
 whole_sum_result(Loop *self, PyObject *x)
 {
     char *entries;
@@ -346,8 +370,10 @@ whole_sum(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     zero_of_sums = PyFloat_AS_DOUBLE(zero);
     PyObject *made = PyObject_CallFunctionObjArgs((PyObject *)&Loop_Type, twin, add, Py_True, NULL);
-    if (made)
+    if (made) {
         ((Loop *)made)->call = whole_sum_call;
+        Py_XSETREF(all_sums, (Loop *)Py_NewRef(made));
+    }
     return made;
 }
 

@@ -14,8 +14,7 @@
 
 static PyObject *plan_name, *no_grad, *nothing;
 
-/* Read what `record` says of itself: (class, slot, inputs that need a gradient, what is saved); None leaves it to it. */
-static int
+int
 read_plan(Plan *plan, PyObject *record)
 {
     PyObject *said = PyObject_GetAttr(record, plan_name), *class, *targets, *values;
@@ -72,8 +71,9 @@ fixed_value(const Way *way, PyObject *fixed, int which)
 
 /* The node of a result; NULL, perhaps without an exception, if that is for the twin. */
 static PyObject *
-node_of(const Way *way, const Plan *plan, PyObject *const *inputs, PyObject *out, PyObject *fixed)
+node_of(const Way *way, const Call *call, PyObject *const *inputs, PyObject *out, PyObject *fixed)
 {
+    const Plan *plan = call->plan;
     if (!plan->class) {
         PyObject *given[MOST_INPUTS + 2];
         memcpy(given, inputs, way->inputs * sizeof *given);
@@ -94,14 +94,18 @@ node_of(const Way *way, const Plan *plan, PyObject *const *inputs, PyObject *out
         }
         PyTuple_SET_ITEM(saved, i, value);
     }
-    PyObject *targets = PyTuple_New(plan->targets), *seq = next_number();
+    int reached = 0;
+    for (int i = 0; i < call->many; i++)
+        reached += FIELD(inputs[i], t_node) != Py_None;
+    PyObject *targets = PyTuple_New(call->many ? reached : plan->targets), *seq = next_number();
     PyObject *node = targets && seq ? new(plan->class) : NULL;
     if (!node) {
         Py_XDECREF(targets), Py_XDECREF(seq), Py_DECREF(saved);
         return NULL;
     }
-    for (int i = 0; i < plan->targets; i++)
-        PyTuple_SET_ITEM(targets, i, Py_NewRef(FIELD(inputs[plan->target[i]], t_node)));
+    for (int i = 0, k = 0; k < PyTuple_GET_SIZE(targets); i++)
+        if (!call->many || FIELD(inputs[i], t_node) != Py_None)
+            PyTuple_SET_ITEM(targets, k++, Py_NewRef(FIELD(inputs[call->many ? i : plan->target[i]], t_node)));
     FIELD(node, n_seq) = seq;
     FIELD(node, n_hooks) = Py_NewRef(Py_None);
     FIELD(node, n_next) = targets;
@@ -119,9 +123,8 @@ all_known(PyObject *listener, PyObject *const *inputs, int count)
     return 1;
 }
 
-/* Whether a result is to be recorded; -1 if that is for the twin. `off`: whether nothing is. */
-static int
-recorded(int needed, PyObject *const *inputs, int count, int *off)
+int
+is_recorded(int needed, PyObject *const *inputs, int count, int *off)
 {
     PyObject *mode = NULL;
     if (PyContextVar_Get(mode_now, NULL, &mode) < 0)
@@ -162,8 +165,9 @@ begin(Way *way, PyObject *const *inputs, int broadcast, Call *call)
             return 0;
         which |= (FIELD(inputs[i], t_node) != Py_None) << i;
     }
-    int records = recorded(which && PyList_GET_SIZE(way->records), inputs, way->inputs, &call->off);
+    int records = is_recorded(which && PyList_GET_SIZE(way->records), inputs, way->inputs, &call->off);
     call->plan = NULL;
+    call->many = 0;
     if (records <= 0)
         return !records;
     call->plan = plan_of(way, which | broadcast << way->inputs);
@@ -212,7 +216,7 @@ finish(Way *way, PyObject *const *inputs, const Call *call, PyObject *array, PyO
     if (views && looks_at(way, out, inputs[0], fixed, call->off) < 0)
         goto failed;
     if (call->plan) {
-        PyObject *node = node_of(way, call->plan, inputs, out, fixed);
+        PyObject *node = node_of(way, call, inputs, out, fixed);
         if (!node)
             goto failed;
         Py_SETREF(FIELD(out, t_node), node);

@@ -28,6 +28,7 @@ from gradwright.face.reading.torch import (
     to_dtype,
 )
 from gradwright.face.reading.usual import shape_of
+from gradwright.native import early
 from gradwright.ops import shape as _shape
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _joined, _stacked = joining(_shape.concat), joining(_shape.stack)
 _split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 
+@early("cat", _joined)
 def cat(tensors: Sequence[Tensor], dim: int = FIRST, *, axis: int | None = None) -> Tensor:
     """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
     if axis is None and (shape := shape_of(tensors)):
@@ -93,6 +95,7 @@ def _of_one_dtype(items: list[Any]) -> list[Any]:
 concat = concatenate = cat
 
 
+@early("stack", _stacked)
 def stack(tensors: Sequence[Tensor], dim: int = FIRST, *, axis: int | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim."""
     if axis is None and (shape := shape_of(tensors)):

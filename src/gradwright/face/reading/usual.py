@@ -10,6 +10,7 @@ from gradwright.base import dtypes
 from gradwright.engine.apply import direct
 from gradwright.engine.base import TensorBase
 from gradwright.face.reading.torch import numpy_names, sizes, tensor_arg
+from gradwright.native import early
 from gradwright.ops.declare import Op
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def reduction(op: Op, dimmed: Op) -> Callable[[F], F]:
                         return along(x, {"axis": (dim if dim >= 0 else dim + n,), "keepdims": False})
             return in_full(*args, **kwargs)
 
-        return call  # type: ignore[return-value]
+        return early(op.name, whole, along)(call)  # type: ignore[return-value]
 
     return decorate
 

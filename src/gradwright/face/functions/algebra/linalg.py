@@ -14,6 +14,7 @@ from gradwright.face.functions.algebra.einsum import einsum
 from gradwright.face.functions.algebra.matrices import legacy
 from gradwright.face.functions.elementwise import mul
 from gradwright.face.reading.torch import tensor_arg
+from gradwright.native import early
 from gradwright.ops import linalg as _linalg
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def in_columns(array: Any) -> bool:
     return flags is not None and flags.f_contiguous and not flags.c_contiguous
 
 
+@early("matmul", _by_rows, _by_columns)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product over the last two dims; the others broadcast. A vector is a row at left, a column at right."""
     if isinstance(input, TensorBase) and isinstance(other, TensorBase):
@@ -77,6 +79,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return _product("matmul", op, input, other, None, "other")
 
 
+@early("matmul", _by_rows, _by_columns)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices."""
     return _product("mm", _mm, input, mat2, (2, 2), "mat2")
@@ -169,6 +172,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     return _added("addbmm", _alike("addbmm", input, product), product, beta, alpha)
 
 
+@early("linear", _affine)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y = input weight^T + bias.
 
