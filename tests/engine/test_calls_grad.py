@@ -171,3 +171,30 @@ def test_outputs_inputs_and_cotangents_may_come_from_any_iterable(T, leaf):
     assert (a.grad.item(), b.grad.item()) == (3, 2)
     with pytest.raises(TypeError):
         T.autograd.grad(results, 3)
+
+
+def test_a_root_that_leads_nowhere_is_not_run(T):
+    x, w, seen = T.ones(2, requires_grad=True), T.ones(2, requires_grad=True), []
+    other = (w * 3).sum()
+    other.register_hook(seen.append)
+    other.retain_grad()
+    (found,) = T.autograd.grad([(x * 2).sum(), other], [x])
+    assert found.tolist() == [2, 2]
+    assert seen == []
+    assert other.grad is None
+
+
+def test_what_is_before_a_root_that_is_asked_for_is_not_run(T):
+    class Double(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            raise AssertionError
+
+    y = Double.apply(T.ones(2, requires_grad=True))
+    y.backward(T.ones(2), inputs=[y])
+    assert y.grad.tolist() == [1, 1]
+    assert T.autograd.grad(y, [y], T.ones(2))[0].tolist() == [1, 1]

@@ -1,5 +1,6 @@
 """What becomes of tensors that are rearranged, resized or made to show other memory, and of views of them."""
 
+import re
 from contextlib import nullcontext
 
 import numpy as np
@@ -446,3 +447,40 @@ def test_what_has_a_history_is_made_no_leaf_by_asking_for_a_gradient(T, leaf):
     (g,) = T.autograd.grad((x * x).sum(), w)
     assert g.tolist() == [2, 4]
     assert row.requires_grad
+
+
+NOT_RECORDED = {
+    "one of several": lambda T, b: b.unbind()[0],
+    "a chunk": lambda T, b: b.chunk(2)[0][0],
+    "made there": lambda T, b: recorded_nowhere(T, lambda: b[0]),
+    "made there, of a leaf": lambda T, b: recorded_nowhere(T, lambda: T.ones(2, 3, requires_grad=True)[:]),
+    "made elsewhere": lambda T, b: b[0],
+    "of what has no history": lambda T, b: T.ones(2, 3)[:],
+}
+
+
+def recorded_nowhere(T, f):
+    with T.no_grad():
+        return f()
+
+
+@pytest.mark.parametrize("then", ["read", "written", "base written"])
+@pytest.mark.parametrize("kind", NOT_RECORDED)
+def test_a_view_that_is_rearranged_where_nothing_is_recorded_is_pytorchs(torch, kind, then):
+    found = []
+    for T in (torch, gradwright):
+        a = T.ones(2, 2, 3, requires_grad=True)
+        b = a * 2
+        x = NOT_RECORDED[kind](T, b)
+        base = x._base
+        with T.no_grad():
+            x.t_()
+            if then != "read":
+                (x if then == "written" else base).mul_(3)
+        try:
+            y = x * x
+            slope = T.autograd.grad(y.sum(), a, allow_unused=True)[0] if y.requires_grad else None
+            found.append((y.tolist(), x.requires_grad, slope if slope is None else slope.tolist()))
+        except RuntimeError as error:
+            found.append(re.sub(r"of \w+ is a view", "of a function is a view", str(error))[:70])
+    assert found[0] == found[1]

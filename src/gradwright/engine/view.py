@@ -112,8 +112,8 @@ def refresh(x: Any, always: bool = False) -> bool:
         if node is None:
             x._node, view.version = severed(), -1
         return moved
-    if view.origin is not None or now().inference:  # in which nothing can be recorded: it is read when that is over
-        if view.origin is not None and (always or now().records):
+    if view.origin is not None:
+        if always or now().records:
             raise _forbidden(x, "its base or another view of its base has been")
         return moved
     if base._node is None:
@@ -429,7 +429,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     """Let ``x`` be the view ``form(x)`` of its memory from now on; returns ``x``."""
     check_tracked(x)
     check_history(x)
-    shared = x._view is not None or count(x._counter) > UNSHARED
+    shared = count(x._counter) > UNSHARED
     leaf, view = type(x._node) is AccumulateGrad, x._view
     before = share(wrap(x.array, x._node, x._counter), x)
     before._view = view
@@ -447,7 +447,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     bump(x._counter, 3)
     if view is not None:
         x._view = View(view._base, out._view.steps, view.origin, view.itself)
-        if not records or x._node is None:
+        if not records:
             x._view.seen = x._view.version = view.seen
     elif shared:
         before.__dict__["_now"] = weakref.ref(x)

@@ -15,6 +15,7 @@ import numpy as np
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.function.function import Function
+from gradwright.verify.check.calls import array_of, tensor_of
 
 
 class Graph:
@@ -121,11 +122,11 @@ def _there(value: Any, torch: Any, needed: bool = False) -> Any:
         return value
     array = np.asarray(value.array)
     plain = array.flags.writeable and min(array.strides, default=0) >= 0
-    return torch.from_numpy(array if plain else array.copy()).requires_grad_(needed)
+    return tensor_of(array if plain else array.copy(), torch).requires_grad_(needed)
 
 
 def _here(value: Any, torch: Any) -> Any:
-    return wrap(value.detach().resolve_conj().numpy()) if isinstance(value, torch.Tensor) else value
+    return wrap(array_of(value)) if isinstance(value, torch.Tensor) else value
 
 
 def _outputs(ctx: Any, outs: Any, torch: Any) -> tuple[Any, ...]:

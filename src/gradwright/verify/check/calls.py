@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.base import dtypes
+from gradwright.engine.base import TensorBase
 from gradwright.verify.numeric.jacobian import is_floating, wider
 
 _NARROWER = {"float64": "float32", "complex128": "complex64"}
@@ -119,7 +121,7 @@ class Call:
             if same is not None and len(found) == same[1]:
                 found.append(found[same[0]])
                 return found[-1]
-            t = T.from_numpy(_copy(a.array))
+            t = tensor_of(_copy(a.array), T)
             found.append(t.requires_grad_() if (a.grad if needed is None else needed[len(found)]) else t)
             return t
 
@@ -128,6 +130,25 @@ class Call:
     def __str__(self) -> str:
         parts = [f"{n}: {_described(v)}" for n, v in zip(self.names, self.arguments, strict=True)]
         return ", ".join([*parts, *(f"{k}={v!r}" for k, v in self.static.items())]) or "no arguments"
+
+
+def array_of(t: Any) -> Any:
+    """The array of a tensor of either library; of bfloat16 of PyTorch one is made, of float64 without ml_dtypes."""
+    t = t.detach().resolve_conj()
+    if isinstance(t, TensorBase) or str(t.dtype) != "torch.bfloat16":
+        return t.numpy()
+    wide = t.double().numpy()
+    try:
+        return wide.astype(dtypes.bfloat16.dtype)
+    except ImportError:
+        return wide
+
+
+def tensor_of(array: Any, T: Any) -> Any:
+    """A tensor of ``T`` over the memory of an array."""
+    if hasattr(T, "_C") and array.dtype.name == "bfloat16":
+        return T.from_numpy(array.view(np.int16)).view(T.bfloat16)
+    return T.from_numpy(array)
 
 
 def _copy(array: Any) -> Any:
@@ -171,8 +192,7 @@ def flat(value: Any, T: Any) -> list[Any]:
 
 def read(arguments: Any, T: Any) -> Any:
     """Arguments as a user wrote them, with an `Arg` for every tensor."""
-    array = lambda t: (t.double() if hasattr(T, "_C") and t.dtype is T.bfloat16 else t).detach().numpy()
-    found = mapped(arguments, lambda t: Arg(array(t), t.requires_grad), T.Tensor)
+    found = mapped(arguments, lambda t: Arg(array_of(t), t.requires_grad), T.Tensor)
     if any(a.grad for a in args_in(found)):
         return found
     return mapped(found, lambda a: Arg(a.array, is_floating(a.array.dtype)))

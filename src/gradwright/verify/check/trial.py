@@ -17,7 +17,7 @@ import numpy as np
 
 import gradwright
 from gradwright.base.cpython.forks import cached_property
-from gradwright.verify.check.calls import Call, flat, mapped
+from gradwright.verify.check.calls import Call, array_of, flat, mapped, tensor_of
 from gradwright.verify.check.discover import Subject
 from gradwright.verify.experiments import Fault, Trying, Visit, fault
 from gradwright.verify.numeric.again import UNASKED, USUAL, Calls, Change, Outcome, usual
@@ -51,7 +51,7 @@ class Run:
     @property
     def arrays(self) -> list[Any]:
         """Copies of the values."""
-        return [v.detach().numpy().copy() for v in self.values]
+        return [array_of(v).copy() for v in self.values]
 
     @property
     def floats(self) -> list[Any]:
@@ -142,15 +142,15 @@ class Trial(Calls):
     def cotangents(self, run: Run) -> list[Any]:
         """Random arrays for the outputs of a run: the same every time."""
         generator = np.random.default_rng(3)
-        return [drawn(generator, o.detach().numpy()) for o in run.outputs]
+        return [drawn(generator, array_of(o)) for o in run.outputs]
 
     def backward(self, run: Run, cotangents: Sequence[Any] | None = None, recorded: bool = False) -> list[Any]:
         """The gradients of the leaves, arrays or None, by one pass; None for a cotangent leaves the output out."""
         arrays = self.cotangents(run) if cotangents is None else cotangents
-        pairs = [(o, self.T.from_numpy(v)) for o, v in zip(run.outputs, arrays, strict=True) if v is not None]
+        pairs = [(o, tensor_of(v, self.T)) for o, v in zip(run.outputs, arrays, strict=True) if v is not None]
         found = self.T.autograd.grad([o for o, _ in pairs], run.leaves, [v for _, v in pairs], retain_graph=True,
                                      create_graph=recorded, allow_unused=True)
-        return [None if g is None else g.detach().numpy() for g in found]
+        return [None if g is None else array_of(g) for g in found]
 
     def outcome(self, change: Change = USUAL) -> Outcome:
         """The outcome of a run of its own."""
@@ -164,7 +164,7 @@ class Trial(Calls):
 
     def pulled(self, run: Run, change: Change = USUAL, asked: Sequence[bool] | None = None) -> list[Any]:
         """The gradients of all inputs by a pass over the graph of a run."""
-        given = self.given(change, {k: v.detach().numpy() for k, v in enumerate(run.values) if v.requires_grad})
+        given = self.given(change, {k: array_of(v) for k, v in enumerate(run.values) if v.requires_grad})
         found = iter(self.backward(run, given, change.recorded) if given and run.leaves else [None] * len(run.leaves))
         return [next(found) if a else UNASKED for a in asked or self.wanted]
 

@@ -6,6 +6,7 @@ import pytest
 import gradwright as gw
 from examples.right_functions import Product
 from gradwright.verify.check.battery.contract import dtype, needs_input_grad, shapes, undefined_gradients
+from gradwright.verify.check.calls import Call, read
 from tests.corpus.right import Double
 from tests.verify.check.functions import trial, x
 
@@ -159,3 +160,28 @@ def test_a_mask_that_is_drawn_is_another_in_float32():
 
     finding = dtype(trial(Dropout, np.linspace(1, 2, 50)))
     assert (finding.outcome, finding.sentence[:6]) == ("PASS", "random")
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_what_is_wrong_in_the_low_precision_of_a_sample_alone(T, name):
+    low = getattr(T, name)
+
+    class Square(T.autograd.Function):
+        wrong = low
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return (3 if x.dtype == Square.wrong else 2) * x * g
+
+    sample = read((T.tensor(x.tolist(), dtype=low, requires_grad=True),), T)
+    asked = trial(Square, x)
+    asked.own = Call(sample, ("x",))
+    assert dtype(asked).cause == "dtype"
+    Square.wrong = None
+    assert dtype(asked).outcome == "PASS"
