@@ -35,7 +35,10 @@ def verdicts(text, **names):
     """The verdicts on a program, by name of the function whose derivative it is, and by check."""
     report = audited(text, **names)
     assert [reason for _, reason in report.problems] == []
-    return {(c.name, f.check): f.outcome.value for c in report.checked for f in c.findings}
+    found = [(c.name, f) for c in report.checked for f in c.findings]
+    for name, f in found:
+        print(f"{name}: {f.check}: {f.outcome}: {f.sentence}")  # noqa: T201 - for whoever sees it fail
+    return {(name, f.check): f.outcome.value for name, f in found}
 
 
 def held(text, *wrong):

@@ -32,16 +32,18 @@ for k in range(1, 9):
     assert set(found.values()) == {"FAIL"}
 
 
-def test_the_state_is_that_of_the_run():
+@pytest.mark.parametrize("copied", [True, False])
+def test_the_state_is_that_of_the_run(monkeypatch, copied):
+    monkeypatch.setattr(opened, "_can_be_copied", lambda: copied)
     assert set(verdicts(HEAD + """
-a = 3.0
+a, data = 3.0, [1.0]
 class Model:
-    scale = 1.0
-    def f(self, x): return self.scale * np.sum((x - a) ** 2)
+    def f(self, x): return self.scale * np.sum((x - a) ** 2) + data[0]
     def g(self, x): return 2 * self.scale * (x - a)
 model = Model()
+model.scale = 2.0
 show(so.minimize(model.f, x0, jac=model.g).x)
-Model.f = Model.g = a = None
+a = data[0] = model.scale = None
 """).values()) == {"PASS"}  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,9 @@ def _nothing() -> Iterable[Pair]:
 
 HANDED: Pairs = _nothing
 """What a door returns that only puts something in the place of an argument: nothing has ended with it."""
+
+
+signature = lru_cache(1024)(inspect.signature)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Call:
 
     def __init__(self, door: Door, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Any) -> None:
         self.door, self.plain, self.where = door, plain, where
-        self.bound = inspect.signature(plain).bind(*args, **kwargs)
+        self.bound = signature(plain).bind(*args, **kwargs)
         self.given = self.bound.arguments
         self.heard: list[Heard] = []
         self.about: list[Any] = []
@@ -100,13 +103,13 @@ class Call:
     @property
     def plain_parameters(self) -> set[str]:
         """The names of all arguments of the door."""
-        return {*inspect.signature(self.plain).parameters}
+        return {*signature(self.plain).parameters}
 
     def get(self, name: str, default: Any = None) -> Any:
         """An argument; its own default, or this one, if it was not given."""
         if name in self.given:
             return self.given[name]
-        found = inspect.signature(self.plain).parameters[name].default
+        found = signature(self.plain).parameters[name].default
         return default if found is inspect.Parameter.empty else found
 
     def listen(self, function: Any, of: Heard | None = None, moving: int = 1, at: int = 0, **how: Any) -> Any:

@@ -15,16 +15,19 @@ from typing import Any
 
 from gradwright.base.cpython.redirected import redirect, unseen
 from gradwright.verify.audit.doors.door import HANDED, STRANGERS, Call, Door, caller
-from gradwright.verify.audit.doors.heard import here, identity, named, place
+from gradwright.verify.audit.doors.heard import here, identity, inner, named, place
 from gradwright.verify.audit.doors.snapshot import Snapshots
 from gradwright.verify.audit.doors.told import Told, judged
 from gradwright.verify.audit.meeting import Meeting
 from gradwright.verify.check.attempt import Attempt
+from gradwright.verify.numeric.streams import State
 
 GROUP = "gradwright.doors"
 """The group of entry points that lead to doors that libraries declare."""
 DERIVATIVES = "__derivatives__"
 """The method by which an object yields its pairs."""
+MANY, MANY_EACH = 4000, 16
+"""After so many calls of a door only each of so many is looked into."""
 FIRST, EACH, ALL = 4, 12, 96
 """How many of the first runs with the same functions are kept; how many of each function, and of all."""
 
@@ -43,6 +46,7 @@ class Doors:
         self.undo: list[Callable[[], None]] = []
         self.problems: dict[str, None] = {}
         self.left: dict[str, int] = {}
+        self.calls: dict[str, int] = {}
         self.runs: dict[Any, int] = {}
         self.kept: dict[Any, int] = {}
         self.lasting: list[tuple[Call, Any]] = []
@@ -112,6 +116,9 @@ class Doors:
             if not self.on or getattr(here, "inside", False):
                 return plain(*args, **kwargs)
             if d.once and self._seen(args[0]):
+                return plain(*args, **kwargs)
+            calls = self.calls[d.name] = self.calls.get(d.name, 0) + 1
+            if calls > MANY and calls % MANY_EACH:
                 return plain(*args, **kwargs)
             found = self._entered(d, plain, args, kwargs)
             if found is None:
@@ -189,6 +196,8 @@ class Doors:
                 self.snapshots.take(about, answer)
             if attempt.error is None:
                 return
+        with Attempt():
+            answer = partial(_as_it_was, _State(call), answer)
         self.here.append((about, answer))
 
     # ---- when it has ended --------------------------------------------------------------------------------
@@ -259,4 +268,33 @@ def _package(function: Any) -> str:
 def _can_be_copied() -> bool:
     """Whether a copy of the process could run what the program runs: not with JAX's threads, nor on a GPU."""
     torch: Any = sys.modules.get("torch")
-    return "jax" not in sys.modules and not (hasattr(torch, "_C") and torch.cuda.is_initialized())
+    jax: Any = sys.modules.get("jax._src.xla_bridge")
+    return not getattr(jax, "_backends", None) and not (hasattr(torch, "_C") and torch.cuda.is_initialized())
+
+
+class _State:
+    """What the functions of a call name, and the attributes of the objects whose methods they are."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        functions = [*(h.function for h in call.heard), *call.about]
+        self.state = State([f for f in map(inner, functions) if hasattr(f, "__code__")])
+        owners = [getattr(f, "__self__", f) for f in functions]
+        self.attributes = [(vars(o), {**vars(o)}) for o in owners if hasattr(o, "__dict__") and not isinstance(o, type)]
+
+    def put_back(self) -> None:
+        """Make it as it was."""
+        self.state.put_back()
+        for held, before in self.attributes:
+            held.clear()
+            held.update(before)
+
+
+def _as_it_was(state: _State, answer: Callable[[float], Any], seconds: float) -> Any:
+    """What is answered in this process, with globals, closures and attributes as they were, put back after that."""
+    now = _State(state.call)
+    state.put_back()
+    try:
+        return answer(seconds)
+    finally:
+        now.put_back()
