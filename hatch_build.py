@@ -60,11 +60,29 @@ class CustomMetadataHook(MetadataHookInterface):
 NATIVE = "src/gradwright/native"
 _BUILD = """
 import sys, numpy
+from pathlib import Path
 from setuptools import Distribution, Extension
-home, built_from, *files = sys.argv[1:]
+from setuptools.command.build_ext import build_ext
+sys.path.insert(0, sys.argv[1])
+from gradwright.compilation.by_c import kernels
+source, home, built_from, *files = sys.argv[1:]
 define = [("GRADWRIGHT_BUILT_FROM", built_from)]
-extension = Extension("_core", files, include_dirs=[numpy.get_include()], define_macros=define)
-command = Distribution({"ext_modules": [extension]}).get_command_obj("build_ext")
+threads = ["-pthread"] if sys.platform != "win32" else []
+extension = Extension("_core", files, include_dirs=[numpy.get_include()], define_macros=define, extra_link_args=threads)
+
+class Build(build_ext):
+    def build_extension(self, ext):
+        if kernels.BUILT:
+            ext.define_macros.append(("GRADWRIGHT_KERNELS", "1"))
+            text = Path(home, "kernels.c")
+            text.write_text(kernels.all_text(), encoding="utf-8")
+            for name, flags in kernels.FORMS.items():
+                ext.extra_objects += self.compiler.compile(
+                    [str(text)], output_dir=f"{home}/{name}", include_dirs=[f"{source}/gradwright/native"],
+                    macros=[("KERNELS", f"gradwright_kernels_{name}")], extra_postargs=flags)
+        super().build_extension(ext)
+
+command = Distribution({"ext_modules": [extension], "cmdclass": {"build_ext": Build}}).get_command_obj("build_ext")
 command.build_lib = command.build_temp = home
 command.ensure_finalized()
 command.run()
@@ -78,8 +96,9 @@ def build_core(root: str, home: str) -> Path:
     for path in files:
         built_from = zlib.crc32(path.read_bytes(), built_from)  # as gradwright.native.fingerprint
     code = [str(path) for path in files if path.suffix == ".c"]
-    done = subprocess.run([sys.executable, "-c", _BUILD, home, f"{built_from}u", *code],
-                          cwd=home, capture_output=True, text=True, errors="replace", check=False)  # fmt: skip
+    command = [sys.executable, "-c", _BUILD, str(Path(root, "src").resolve()), home, f"{built_from}u", *code]
+    done = subprocess.run(command, cwd=home, env={**os.environ, "GRADWRIGHT_CORE": "0"}, capture_output=True, text=True,
+                          errors="replace", check=False)  # fmt: skip
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
         raise RuntimeError(next((line for line in said if "error" in line.lower()), said[-1]))

@@ -17,6 +17,7 @@ from gradwright import autograd as autograd
 from gradwright.backends.devices import device as device
 from gradwright.backends.devices import get_default_device as get_default_device
 from gradwright.backends.devices import set_default_device as set_default_device
+from gradwright.backends.kernels import kernels as kernels
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.base import dtypes as _dtypes
 from gradwright.base.dtypes import *

@@ -12,6 +12,7 @@ import sysconfig
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -91,6 +92,25 @@ def front(function: F, name: str, *of: Any) -> F:
 def early(name: str, *direct: Callable[..., Any]) -> Callable[[F], F]:
     """`front` for a function of the face, by the form of this name, which does what these would with its arguments."""
     return lambda function: front(function, "form", name, *(vars(d)["_core"] for d in direct if core is not None))
+
+
+@cache
+def _text_of(module: str) -> int:
+    """A number for the text of a module, as `built_from` of its kernels."""
+    return zlib.crc32(Path(*map(str, (_HERE.parent, *module.split(".")[1:]))).with_suffix(".py").read_bytes())
+
+
+def kernel(formula: F, plain: Any) -> Any:
+    """The kernel that was built of a formula, or derivative, whose twin is ``plain``; that, where there is none.
+
+    What was built of another text than the formula's module has now is not taken.
+    """
+    module, name = getattr(formula, "__module__", ""), getattr(formula, "__qualname__", "")
+    built_from = None if core is None else core.kernels.get(f"{module}.{name}")
+    if built_from is None or built_from != _text_of(module):
+        return plain
+    code = formula.__code__
+    return core.kernel(plain, f"{module}.{name}", code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
 
 def plan(op: Any, mask: Sequence[bool], names: Sequence[str], packed: int, cls: type) -> Any:

@@ -30,6 +30,7 @@ fill(PyObject *module)
         add_quick,
         add_run,
         add_functions,
+        add_kernels,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i](module) < 0)

@@ -14,6 +14,8 @@
 #define NO_IMPORT_ARRAY
 #define NO_IMPORT_UFUNC
 #endif
+#include "kernels.h"
+
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
@@ -43,6 +45,9 @@ typedef struct {
 
 extern PyObject *setting, *users_setting; /* context variables: NumPy's on errors (or NULL), the user's own in a pass */
 extern PyTypeObject Loop_Type;
+/* A number of NumPy's. */
+PyObject *scalar(int type, const void *data);
+
 extern PyArray_Descr *of_single, *of_double; /* float32 and float64, as nearly all arrays have them */
 
 /* What the loop makes of so many operands as the ufunc takes; NULL, without an exception, if that is for the twin. */
@@ -256,5 +261,14 @@ int function_results(PyObject *node, PyObject *g, PyObject **results, PyObject *
 int is_known(PyObject *listener, PyObject *node);
 
 int add_functions(PyObject *module);
+
+/* threads.c */
+
+/* f(P, k) for all k below n, whoever is free taking the next. */
+void gradwright_parallel(void (*f)(char **, long), char **P, long n);
+
+/* kernels.c */
+
+int add_kernels(PyObject *module);
 
 #endif

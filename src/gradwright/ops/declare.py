@@ -38,6 +38,7 @@ from gradwright.backends.quiet import muted, quietly
 from gradwright.base.changes import declares
 from gradwright.base.cpython.forks import cached_property
 from gradwright.base.cpython.unnamed import calls_ufuncs
+from gradwright.native import kernel
 
 KINDS = ("elementwise", "reduction", "linear", "view", "general")
 COMPLEX = (None, "holomorphic", "general")
@@ -153,7 +154,7 @@ class Op:
     @cached_property
     def muted(self) -> Callable[..., Any]:
         """The formula such that it gives no warnings."""
-        return muted(self.forward) if self.is_quick else partial(quietly, self.forward)
+        return kernel(self.forward, muted(self.forward) if self.is_quick else partial(quietly, self.forward))
 
     def vjp(self, **rules: Callable[..., Any]) -> Op:
         """Declare the derivative of each named input: ``name=lambda xp, g, <what it needs>: cotangent``.

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gradwright import native
 from gradwright.base.compiler.cache import Made, digest, get_default_build_root, latest, obtain
 from gradwright.base.compiler.find import CompileError, Compiler, cpu, find, native_flags, version
 from gradwright.base.compiler.progress import Progress
@@ -91,5 +92,8 @@ def _make(compiler: Compiler, text: str, flags: list[str], libraries: list[str],
 @cache
 def threads() -> Any:
     """The address of ``gradwright_parallel``: see threads.c."""
-    text = Path(__file__).with_name("threads.c").read_text(encoding="utf-8")
-    return ctypes.cast(load(text).gradwright_parallel, ctypes.c_void_p).value
+    if native.core is not None:
+        library: Any = ctypes.CDLL(native.core.__file__)
+    else:
+        library = load(Path(native.__file__).with_name("threads.c").read_text(encoding="utf-8"))
+    return ctypes.cast(library.gradwright_parallel, ctypes.c_void_p).value

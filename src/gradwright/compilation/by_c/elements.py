@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwright.compilation.by_c.symbols import Number, Size
 from gradwright.compilation.node import CONSTANT, Node
 
 NAMES = {
@@ -40,6 +41,8 @@ def suffix(dtype: Any) -> str:
 
 def literal(value: Any, dtype: Any) -> str | None:
     """A number as it is in a dtype; None if that cannot hold it."""
+    if isinstance(value, (Size, Number)):
+        return f"(({NAMES[dtype]}) {value.number})"
     if dtype == BOOL:
         return "1" if value else "0"
     if dtype.kind in "iu":
@@ -258,6 +261,8 @@ def _dtype(arg: Any) -> Any:
         return arg.dtype if known(arg.dtype) else None
     if type(arg) is bool:
         return BOOL
+    if isinstance(arg, (Size, Number)):
+        return int if isinstance(arg, Size) else float
     return type(arg) if type(arg) in (int, float) else None
 
 

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import re
+from math import factorial
+from typing import NamedTuple
 
 from gradwright.backends.approximations import NDTR, NDTR_CENTRE, NDTR_END
 
-_KINDS = (("", "double", "long long", "-746.0"), ("f", "float", "int", "-104.0"))
+_KINDS = (("", "double", "long long"), ("f", "float", "int"))
+
+
+class _Exp(NamedTuple):
+    """How e**x is computed: between which x, log 2 in two parts, how many terms, and where the exponent is in bits."""
+
+    least: str
+    most: str
+    high: str
+    low: str
+    terms: int
+    bias: int
+    at: int
+
+
+_EXP = {
+    "double": _Exp("-746.0", "710.0", "0x1.62e42feep-1", "0x1.a39ef35793c76p-33", 13, 1023, 52),
+    "float": _Exp("-104.0f", "89.0f", "0x1.62e4p-1f", "0x1.7f7d1cp-20f", 7, 127, 23),
+}
 
 
 def _horner(coefficients: tuple[float, ...], end: str) -> str:
@@ -16,8 +36,16 @@ def _horner(coefficients: tuple[float, ...], end: str) -> str:
     return text
 
 
-# The vector form of exp takes its entries one by one if one of them is -inf, as what is masked is. So it gets 0 where
-# e**x is 0, by bits: a choice the compiler would make after the call.
+def _taylor(terms: int, end: str) -> str:
+    """(e**r - 1 - r) / r**2."""
+    text = f"{1 / factorial(terms)!r}{end}"
+    for k in range(terms - 1, 1, -1):
+        text = f"fused{end}(r, {text}, {1 / factorial(k)!r}{end})"
+    return text
+
+
+# e**x is 2**n e**r, r being at most log(2) / 2, by its Taylor series; 2**n comes in two factors, each of which is a
+# number. It is nearer to exact than the C library's for whole vectors, and needs no call.
 #
 # A remainder is fmod's, moved on by y if its sign is the other one; a quotient is rounded down as NumPy does it. In
 # single precision fmod goes by way of double, which is as exact for quotients below 2**29.
@@ -26,14 +54,18 @@ _IN_DOUBLE = """
   if (by > -0x1p29 && by < 0x1p29 && fabsf(y) < __builtin_inff()) return by;"""
 _TEXTS = {
     name + end: text.replace("@", end)
-    for end, kind, bits, least in _KINDS
+    for end, kind, bits in _KINDS
+    for e in (_EXP[kind],)
     for name, text in {
         "exponential": f"""
 static inline {kind} exponential@({kind} x) {{
-  union {{ {kind} number; {bits} bits; }} at = {{ x }}, e;
-  {bits} held = -({bits}) !(x < {least}@);
-  at.bits &= held; e.number = exp@(at.number); e.bits &= held;
-  return e.number;
+  {kind} at = x < {e.least} ? {e.least} : x > {e.most} ? {e.most} : x;
+  {kind} n = __builtin_rint@(at * 0x1.71547652b82fep+0@), r = fused@(n, -{e.low}, fused@(n, -{e.high}, at));
+  {kind} s = fused@(r * r, {_taylor(e.terms, end)}, r) + 1;
+  {bits} k = n == n ? ({bits}) n : 0, half = k >> 1;
+  union {{ {bits} bits; {kind} number; }} a, b;
+  a.bits = (half + {e.bias}) << {e.at}; b.bits = (k - half + {e.bias}) << {e.at};
+  return s * a.number * b.number;
 }}
 """,
         "below": f"""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwright.compilation.by_c import symbols
 from gradwright.compilation.by_c.elements import BOOL, NAMES, Element, cast, literal, suffix, variable
 from gradwright.compilation.by_c.lowered import Lowered, Reduction
 from gradwright.compilation.by_c.memory import Memory, Spot, pointer
@@ -29,22 +30,27 @@ CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "most", "min":
 
 
 class Sum(NamedTuple):
-    """A reduction in a loop: which axes stay, and the strides of its result over all."""
+    """A reduction in a loop: which axes stay, the strides of its result over all, whether all is added in double."""
 
     node: Node
     kind: str
     kept: tuple[bool, ...]
     strides: tuple[int, ...]
+    nearer: bool = False
 
     @property
     def dtype(self) -> Any:
         """The dtype in which a block is reduced."""
+        return self.wide if self.nearer else self._own
+
+    @property
+    def _own(self) -> Any:
         return np.dtype(np.uint8) if self.kind in ("any", "all") else self.node.dtype
 
     @property
     def wide(self) -> Any:
         """The dtype in which blocks are joined."""
-        return np.dtype(np.float64) if self.kind in ("sum", "prod") and self.dtype.kind == "f" else self.dtype
+        return np.dtype(np.float64) if self.kind in ("sum", "prod") and self._own.kind == "f" else self._own
 
     def start(self, dtype: Any) -> str:
         """What a reduction of nothing is."""
@@ -174,8 +180,9 @@ def fused(op: str, product: tuple[str, str], other: str, first: bool, dtype: obj
     return f"fused{suffix(dtype)}({x}, {y}, {other})"
 
 
-BLOCK = 4096
-"""So many entries are added in their own precision; such sums are added in double precision."""
+BLOCK, SHORT = 4096, 256
+"""So many entries are added in their own precision; such sums are added in double precision. Kernels built ahead, which
+are to be as near to exact as NumPy's sums, add fewer, and those of single precision in double at once."""
 _LINES = 64
 """So many lines are added up, entry by entry, in their own precision."""
 _PARTS, _WORK = 32, 1 << 17
@@ -212,7 +219,7 @@ class Loop:
 
     def __init__(self, number: int, step: Step, lowered: Lowered, memory: Memory, tame: Set[Node] = frozenset(),
                  split: bool = True) -> None:  # fmt: skip
-        self.number, self.step, self.lowered, self.memory = number, step, lowered, memory
+        self.number, self.step, self.lowered, self.memory, self.split = number, step, lowered, memory, split
         self._reads: dict[tuple[Any, ...], Access] = {}
         self._writes: list[Access] = []
         self._body: list[str] = []
@@ -226,6 +233,7 @@ class Loop:
             self._compute(node)
         work = math.prod(step.space) * sum(16 if n.op in _HEAVY else 1 for n in step.nodes)
         self.shape = self._joined(step.space)
+        self.block = BLOCK if split else SHORT
         self._lay_out(split and work >= _WORK)
         self.text = self._function() + self._joining()
 
@@ -255,7 +263,7 @@ class Loop:
         space: Any = self.step.space
         inner = in_order(tuple(n for k, n in zip(kept, space, strict=True) if k))
         rest = iter(inner)
-        self._sums.append(Sum(node, way.kind, kept, tuple(next(rest) if k else 0 for k in kept)))
+        self._sums.append(Sum(node, way.kind, kept, tuple(next(rest) if k else 0 for k in kept), not self.split))
         self._body.append(f"@{len(self._sums) - 1}@{name}")
 
     def _written(self, node: Node, way: Element, given: list[str]) -> str:
@@ -279,8 +287,8 @@ class Loop:
         place = self.lowered.places[operand]
         root = place.root
         if root.op == CONSTANT and root.args[0].size == 1:
-            return str(literal(root.args[0].item(), own)) if own == dtype else cast(
-                str(literal(root.args[0].item(), own)), own, dtype)  # fmt: skip
+            value = symbols.known()(root.args[0].item())
+            return str(literal(value, own)) if own == dtype else cast(str(literal(value, own)), own, dtype)
         if root in self._names and in_step(self.lowered, operand, shape):
             return cast(self._names[root], own, dtype)
         key = (root, place.start, place.over(shape))
@@ -319,8 +327,8 @@ class Loop:
         *outer, inner = self.shape
         reduced = any(not s.kept[-1] for s in self._sums)
         self.turned = self._turned_axis()
-        self.blocked = self.turned is None and inner > BLOCK and (reduced or (large and not outer))
-        self.outer = [*outer, -(-inner // BLOCK)] if self.blocked else outer
+        self.blocked = self.turned is None and inner > self.block and (reduced or (large and not outer))
+        self.outer = [*outer, -(-inner // self.block)] if self.blocked else outer
         if self.turned is not None:
             self.outer[self.turned] = -(-self.outer[self.turned] // _TILE)
         self.threaded = 0
@@ -459,7 +467,8 @@ class Loop:
         lines: list[str] = []
         if self.blocked:
             block = len(self.outer) - 1
-            lines.append(f"long low = i{block} * {BLOCK}LL, high = {n}LL - low < {BLOCK} ? {n}LL - low : {BLOCK};")
+            most = self.block
+            lines.append(f"long low = i{block} * {most}LL, high = {n}LL - low < {most} ? {n}LL - low : {most};")
             high = "high"
         body: list[str] = []
         for access in (*self._reads.values(), *self._writes):
@@ -497,7 +506,7 @@ class Loop:
             else:
                 after.append(s.join(f"d{k}", f"r{k}"))
         if self.lines:
-            most = _LINES * (-(-n // BLOCK) if self.blocked else 1)
+            most = _LINES * (-(-n // self.block) if self.blocked else 1)
             after += [f"if (++lines == {most}) {{", *self._lines_joined(), "lines = 0; }"]
         for node, name in self._inside.items():
             access = next(a for a in self._writes if a.name == name)

@@ -86,7 +86,7 @@ class Memory:
 
     def _take(self, size: int) -> tuple[int, int]:
         size = max(-(-size // _LINE) * _LINE, _LINE)
-        fit = min((b for b in self._free if b[1] >= size), key=lambda b: b[1], default=None)
+        fit = min((b for b in self._free if _fits(size, b[1])), key=lambda b: b[1], default=None)
         if fit is None:
             self.size += size
             return self.size - size, size
@@ -102,6 +102,12 @@ class Memory:
                 self._free.remove(other)
                 start, size = min(start, other[0]), size + other[1]
         self._free.append((start, size))
+
+
+def _fits(size: int, free: int) -> bool:
+    """Whether so many bytes fit into those that are free: of a size that is a variable, only into as many."""
+    plain = type(size) is type(free) is int
+    return free >= size if plain else str(free) == str(size)
 
 
 def pointer(spot: Spot, name: Any, start: int, size: int, const: bool) -> str:

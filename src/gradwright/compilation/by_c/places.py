@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.backends.numpy import namespace
+from gradwright.compilation.by_c import symbols
 from gradwright.compilation.node import INDEX, Node, function
 
 Strides = tuple[int, ...]
@@ -109,7 +110,8 @@ def lies(part: Any, whole: Any) -> tuple[Strides, int]:
     """The strides and the start of a view of an array, in entries."""
     size = whole.itemsize
     moved = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0] if part.size else 0
-    return tuple(s // size for s in part.strides), moved // size
+    known = symbols.known()
+    return tuple(known(s // size) for s in part.strides), known(moved // size)
 
 
 def shown(node: Node, array: Any) -> Any:

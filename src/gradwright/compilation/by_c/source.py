@@ -122,13 +122,25 @@ class Source(NamedTuple):
 
 def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) -> Source:
     """The program in C."""
+    text, stretches, records = functions(lowered, steps, memory)
+    return Source(whole(text, blas, vector_functions()), stretches, records)
+
+
+def whole(text: str, blas: Blas | None, vector: frozenset[str]) -> str:
+    """Functions, and what they need before them; the C library has these of its own for whole vectors."""
+    text = needed(text) + text
+    return "\n".join([*_head(text, blas, vector), text])
+
+
+def functions(lowered: Lowered, steps: Steps, memory: Memory, split: bool = True) -> Source:
+    """The functions of a program; if not ``split``, its loops are not shared among threads."""
     texts, records, calls = list[tuple[str, str]](), [], []
     ends = tame(lowered)
     for k, step in enumerate(steps.steps):
         first = step.nodes[0]
         record: dict[str, Any] = {"nodes": step.nodes, "seconds": 0.0, "entries": 0}
         if step.space is not None:
-            loop = Loop(k, step, lowered, memory, ends)
+            loop = Loop(k, step, lowered, memory, ends, split)
             texts.append((_about(step.nodes, f"{' x '.join(map(str, step.space)) or 'one entry'}"), loop.text))
             calls.append(loop.calls)
             entries = 1
@@ -182,9 +194,7 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
         else:
             stretches += [steps.steps[k].nodes[0] for k in numbers]
     single = f"{turn}long step(char **P, long number) {{ return turn(P, number); }}\n"  # a name that the C library has
-    body = "\n".join([*parts, single, *runs])
-    body = needed(body) + body
-    return Source("\n".join([*_head(body, blas), body]), stretches, records)
+    return Source("\n".join([*parts, single, *runs]), stretches, records)
 
 
 _AT = re.compile(r"P\[(\d+)\](?: ([+-]) (\d+))?")
@@ -256,7 +266,7 @@ def _shared(texts: list[tuple[str, str]], calls: list[str]) -> tuple[list[str], 
     return [_LAY, *parts], f"{tables}static long turn(char **P, long number) {{\n{turn}  return 0;\n}}\n"
 
 
-def _head(body: str, blas: Blas | None) -> Iterator[str]:
+def _head(body: str, blas: Blas | None, vector: frozenset[str]) -> Iterator[str]:
     """Declarations of what the text uses: quicker to compile than headers."""
     yield _BEGIN
     called = set(re.findall(r"\b(\w+)\(", body))
@@ -264,7 +274,7 @@ def _head(body: str, blas: Blas | None) -> Iterator[str]:
         for name in names:
             for end, kind in (("", "double"), ("f", "float")):
                 if name + end in called:
-                    if name in vector_functions():
+                    if name in vector:
                         yield "#pragma omp declare simd notinbranch"
                     yield f"{kind} {name}{end}({given.format(kind)});"
     for line in extremes().splitlines():
