@@ -291,7 +291,8 @@ def test_a_twin_that_a_user_declares_is_treated_alike(one: Op) -> None:
         arrays, static = draw(sample)
         wrong = [np.zeros((7, *a.shape), a.dtype) if a.ndim else np.zeros((5, 7, 0), a.dtype) for a in arrays]
         for given in (arrays, wrong, [wrong[0], *arrays[1:]], [a.astype("complex128") for a in arrays]):
-            np.testing.assert_equal(outcome(twin, given, static), outcome(one, given, static))
+            with gradwright.kernels("numpy"):  # those are made of the library's own formulas alone
+                np.testing.assert_equal(outcome(twin, given, static), outcome(one, given, static))
 
 
 def test_a_formula_of_ufuncs_is_quick_by_itself() -> None:

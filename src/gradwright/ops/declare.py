@@ -33,12 +33,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from gradwright import backends
+from gradwright import backends, native
 from gradwright.backends.quiet import muted, quietly
 from gradwright.base.changes import declares
 from gradwright.base.cpython.forks import cached_property
 from gradwright.base.cpython.unnamed import calls_ufuncs
-from gradwright.native import kernel
 
 KINDS = ("elementwise", "reduction", "linear", "view", "general")
 COMPLEX = (None, "holomorphic", "general")
@@ -154,7 +153,7 @@ class Op:
     @cached_property
     def muted(self) -> Callable[..., Any]:
         """The formula such that it gives no warnings."""
-        return kernel(self.forward, muted(self.forward) if self.is_quick else partial(quietly, self.forward))
+        return native.kernel(self.forward, muted(self.forward) if self.is_quick else partial(quietly, self.forward))
 
     def vjp(self, **rules: Callable[..., Any]) -> Op:
         """Declare the derivative of each named input: ``name=lambda xp, g, <what it needs>: cotangent``.
