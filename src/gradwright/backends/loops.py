@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends import numpy as numpy_backend
-from gradwright.native import kernel, twin
+from gradwright.native import twin
 
 _OPERATORS: dict[tuple[int, bytes], np.ufunc] = {
     (f.__code__.co_argcount - 1, f.__code__.co_code): ufunc
@@ -49,7 +49,7 @@ def ufunc_of(formula: Any) -> np.ufunc | None:
 
 def looped(formula: Any, muted: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A formula, ``muted`` if that is given; in C, if it is one ufunc, which has loops of floats."""
-    ufunc, plain = ufunc_of(formula), muted or kernel(formula, formula)
+    ufunc, plain = ufunc_of(formula), muted or formula
     floats = ufunc is not None and any(types.startswith("d" * ufunc.nin + "->") for types in ufunc.types)
     return twin("loop", plain, ufunc, muted is not None) if floats else plain
 

@@ -18,7 +18,7 @@ from gradwright.backends.loops import looped, ufunc_of
 from gradwright.backends.notes import CHOICES, UFUNCS, Notes, NotNoted, Value
 from gradwright.backends.quiet import quietly
 from gradwright.base.source_line import is_own
-from gradwright.native import core
+from gradwright.native import core, kernel
 
 _MOST = 8
 """Arguments of a formula that is a program."""
@@ -32,7 +32,9 @@ def programmed(formula: Any, muted: Callable[..., Any] | None = None, arrays: Se
         arrays: for each positional argument behind `xp` whether it is an array; else it is a static one.
         static: the names of the static arguments that come by name, in order.
     """
-    plain = muted or formula
+    plain = muted or kernel(formula, formula)
+    if core is not None and isinstance(plain, core.kernel):
+        return plain
     own = isinstance(formula, FunctionType) and is_own(formula.__code__.co_filename)  # a user's may be changed
     if core is None or not own or not 0 < len(arrays) <= _MOST or ufunc_of(formula):
         return looped(formula, muted)

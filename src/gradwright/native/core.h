@@ -45,9 +45,6 @@ typedef struct {
 
 extern PyObject *setting, *users_setting; /* context variables: NumPy's on errors (or NULL), the user's own in a pass */
 extern PyTypeObject Loop_Type;
-/* A number of NumPy's. */
-PyObject *scalar(int type, const void *data);
-
 extern PyArray_Descr *of_single, *of_double; /* float32 and float64, as nearly all arrays have them */
 
 /* What the loop makes of so many operands as the ufunc takes; NULL, without an exception, if that is for the twin. */

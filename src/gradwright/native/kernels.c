@@ -12,7 +12,7 @@
 
 #define ARGUMENTS 12
 #define ARRAYS 12
-#define PIECE (1 << 16) /* bytes of one array that a piece has */
+#define PIECE (1 << 15) /* bytes of one array that a piece has */
 #define LONG 2048       /* entries from which other threads of Python may run */
 #define SHARED (1 << 16) /* entries from which threads share the pieces */
 
@@ -44,10 +44,10 @@ typedef struct {
     npy_intp step[ARRAYS]; /* bytes from one row to the next */
     long rows, pieces;     /* rows of a piece */
     int stopped;
-} Call;
+} Given;
 
 static int
-usual_array(const Call *call, PyObject *given)
+usual_array(const Given *call, PyObject *given)
 {
     if (!PyArray_CheckExact(given))
         return 0;
@@ -57,7 +57,7 @@ usual_array(const Call *call, PyObject *given)
 
 /* The axes: the last one, or a tuple of the last ones, of the first array. */
 static int
-read_axes(Call *call, PyObject *axis)
+read_axes(Given *call, PyObject *axis)
 {
     int axes = PyArray_NDIM(call->first), first = axes;
     if (PyLong_CheckExact(axis)) {
@@ -85,7 +85,7 @@ read_axes(Call *call, PyObject *axis)
 
 /* Whether an array has the first one's axes but for those that are reduced, which have length 1 or are not there. */
 static int
-of_rows(const Call *call, PyArrayObject *a, int gone)
+of_rows(const Given *call, PyArrayObject *a, int gone)
 {
     int axes = PyArray_NDIM(call->first), kept = axes - call->reduced;
     if (PyArray_NDIM(a) != (gone ? kept : axes))
@@ -97,7 +97,7 @@ of_rows(const Call *call, PyArrayObject *a, int gone)
 }
 
 static int
-add(Call *call, char *data, npy_intp step)
+add(Given *call, char *data, npy_intp step)
 {
     if (call->arrays == ARRAYS)
         return 0;
@@ -108,7 +108,7 @@ add(Call *call, char *data, npy_intp step)
 
 /* Read arguments as their letters say, from the one of `kinds` on; whether all are usual. */
 static int
-read_arguments(Call *call, const char **kinds, PyObject *const *given, Py_ssize_t count)
+read_arguments(Given *call, const char **kinds, PyObject *const *given, Py_ssize_t count)
 {
     npy_intp size = call->type == NPY_FLOAT ? 4 : 8;
     for (Py_ssize_t i = 0; i < count; i++, ++*kinds) {
@@ -172,7 +172,7 @@ read_arguments(Call *call, const char **kinds, PyObject *const *given, Py_ssize_
 
 /* The first array among the arguments, and the axes. */
 static int
-read_sizes(Call *call, PyObject *const *given, Py_ssize_t count)
+read_sizes(Given *call, PyObject *const *given, Py_ssize_t count)
 {
     PyObject *axis = NULL;
     const char *kind = call->kernel->takes;
@@ -200,7 +200,7 @@ read_sizes(Call *call, PyObject *const *given, Py_ssize_t count)
 
 /* One result as its letter says. */
 static PyObject *
-result(Call *call, char kind)
+result(Given *call, char kind)
 {
     int axes = PyArray_NDIM(call->first);
     npy_intp shape[64], size = call->type == NPY_FLOAT ? 4 : 8;
@@ -213,7 +213,7 @@ result(Call *call, char kind)
 }
 
 static PyObject *
-results(Call *call)
+results(Given *call)
 {
     const char *kinds = call->kernel->gives;
     if (*kinds == 'S') {
@@ -235,7 +235,7 @@ results(Call *call)
 
 /* The sum of what the pieces have given, in their order. */
 static PyObject *
-joined(Call *call)
+joined(Given *call)
 {
     int twice = call->type == NPY_DOUBLE;
     double sum = 0;
@@ -249,7 +249,7 @@ joined(Call *call)
 static void
 run_piece(char **given, long piece)
 {
-    Call *call = (Call *)given;
+    Given *call = (Given *)given;
     int twice = call->type == NPY_DOUBLE;
     long first = piece * call->rows, rows = call->sizes[0] - first;
     long sizes[3] = {rows < call->rows ? rows : call->rows, call->sizes[1], call->sizes[0]};
@@ -268,7 +268,7 @@ run_piece(char **given, long piece)
 static PyObject *
 bound_result(Bound *self, PyObject *const *given, Py_ssize_t count)
 {
-    Call call = {.kernel = self->kernel};
+    Given call = {.kernel = self->kernel};
     const char *kinds = self->kernel->takes;
     if (!in_use || !read_sizes(&call, given, count) || !read_arguments(&call, &kinds, given, count))
         return NULL;

@@ -12,8 +12,11 @@ from gradwright import native
 from gradwright.backends import namespace
 from gradwright.backends.numpy import namespace as xp
 from gradwright.compilation.by_c.kernels import KERNELS
+from gradwright.engine.nodes_of_ops import recorder
 from gradwright.native import core, kernel
-from gradwright.ops.activation import softmax
+from gradwright.ops.activation import log_softmax, softmax
+from gradwright.ops.loss import cross_entropy
+from gradwright.ops.norm import standardize
 
 pytest.importorskip("flint", reason="python-flint is not installed: it is in the extra proof")
 from gradwright.verify.proof import series
@@ -162,6 +165,18 @@ def test_bits_are_the_same_at_every_run_and_for_any_number_of_threads():
                            env={**os.environ, "OMP_NUM_THREADS": str(n), "PYTHONHASHSEED": "0"}).stdout
             for n in (1, 3)}  # fmt: skip
     assert len(said) == 1
+
+
+def test_steps_take_them_both_ways():
+    x = gw.ones(2, 3, requires_grad=True)
+    gw.nn.functional.layer_norm(x.softmax(1), (3,)).log_softmax(1).sum().backward()
+    gw.nn.functional.cross_entropy(x, gw.tensor([0, 2])).backward()
+    for one in (softmax, log_softmax, cross_entropy, standardize.variant("NativeLayerNormBackward0")):
+        rule = recorder(one, (True, False)[: len(one.inputs)])
+        assert isinstance(one.muted, core.kernel)
+        assert isinstance(rule.__globals__["rule_x"], core.kernel)
+    assert softmax.muted.taken > 0
+    assert recorder(softmax, (True,)).__globals__["rule_x"].taken > 0
 
 
 def test_a_kernel_of_another_text_is_not_taken(monkeypatch):

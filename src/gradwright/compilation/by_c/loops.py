@@ -182,7 +182,7 @@ def fused(op: str, product: tuple[str, str], other: str, first: bool, dtype: obj
 
 BLOCK, SHORT = 4096, 256
 """So many entries are added in their own precision; such sums are added in double precision. Kernels built ahead, which
-are to be as near to exact as NumPy's sums, add fewer, and those of single precision in double at once."""
+are to be as near to exact as NumPy's sums, add fewer, or those of single precision in double at once."""
 _LINES = 64
 """So many lines are added up, entry by entry, in their own precision."""
 _PARTS, _WORK = 32, 1 << 17
@@ -233,7 +233,7 @@ class Loop:
             self._compute(node)
         work = math.prod(step.space) * sum(16 if n.op in _HEAVY else 1 for n in step.nodes)
         self.shape = self._joined(step.space)
-        self.block = BLOCK if split else SHORT
+        self.block = BLOCK if split or all(s.dtype != s.node.dtype for s in self._sums if s.kind == "sum") else SHORT
         self._lay_out(split and work >= _WORK)
         self.text = self._function() + self._joining()
 
