@@ -13,7 +13,6 @@
 #define ARGUMENTS 12
 #define ARRAYS 12
 #define PIECE (1 << 15) /* bytes of one array that a piece has */
-#define LONG 2048       /* entries from which other threads of Python may run */
 #define SHARED (1 << 16) /* entries from which threads share the pieces */
 
 #ifdef GRADWRIGHT_KERNELS
