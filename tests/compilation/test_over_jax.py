@@ -334,7 +334,7 @@ def test_32_bits_are_an_error_as_in_eager_runs():
 
 
 def test_random_programs_do_compiled_what_they_do_eagerly():
-    programs, reasons = drawn(4), {}
+    programs, reasons = drawn(8), {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, program in enumerate(programs):
