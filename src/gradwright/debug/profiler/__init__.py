@@ -21,6 +21,8 @@ for each of the two. Measured: a training step of an MLP of 3 layers takes 1.3 t
 """
 
 from gradwright.debug.profiler.record import Event, ProfilerActivity, profile, record_function
+from gradwright.debug.profiler.schedule import ProfilerAction, schedule, tensorboard_trace_handler
 from gradwright.debug.profiler.table import Row, Rows
 
-__all__ = ["Event", "ProfilerActivity", "Row", "Rows", "profile", "record_function"]
+__all__ = ["Event", "ProfilerAction", "ProfilerActivity", "Row", "Rows", "profile", "record_function", "schedule",
+           "tensorboard_trace_handler"]  # fmt: skip

@@ -16,6 +16,7 @@ from gradwright.base.dtypes import nbytes
 from gradwright.base.errors import kind
 from gradwright.base.pages.shown import Shown
 from gradwright.base.source_line import Place, here
+from gradwright.debug.profiler.schedule import ProfilerAction
 from gradwright.debug.profiler.table import Row, Rows, rows
 from gradwright.debug.profiler.timeline import write
 from gradwright.debug.saved_values import packed, saved_values
@@ -88,7 +89,10 @@ class profile(Watch, Shown):
 
     Args:
         by_line: make the rows of tables source lines, with all operations of a line in one, instead of operations.
-        activities, record_shapes, profile_memory, with_stack: PyTorch's; all that they ask for is always recorded.
+        activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, experimental_config,
+            acc_events: PyTorch's; what they ask for is always recorded, or, as flops are, never.
+        schedule: what is done in each step that `step` ends, as `gradwright.profiler.schedule` says; None records all.
+        on_trace_ready: called with the profile when the last recorded step of a cycle, or the block, has ended.
 
     What runs in the thread (or asyncio task) that entered it is recorded. Another thread joins in by entering it, too,
     or by running in a copy of the context (`contextvars.copy_context`). A span that is still open ends with the block.
@@ -104,8 +108,18 @@ class profile(Watch, Shown):
         record_shapes: bool = True,
         profile_memory: bool = True,
         with_stack: bool = True,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
     ) -> None:
         self.by_line = by_line
+        self.step_num = 0
+        """How many steps have ended."""
+        self._schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self._ready = on_trace_ready
         self.wall = 0
         """Nanoseconds spent in the block; of several threads, the sum."""
         self._events: list[Event] = []
@@ -118,11 +132,35 @@ class profile(Watch, Shown):
     def __enter__(self) -> profile:
         if self in now().watches:
             raise RuntimeError("profile: this profile is on already; make another one for a block inside of it")
-        super().__enter__()
-        self._here.began = perf_counter_ns()
+        if self._schedule(self.step_num).records:
+            self._start()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if self in now().watches:
+            self._stop(*exc)
+            if self._ready is not None:
+                self._ready(self)
+
+    def step(self) -> None:
+        """End a step of the loop that is profiled: what the schedule says of the next one is done from now on."""
+        before = self._schedule(self.step_num)
+        self.step_num += 1
+        after = self._schedule(self.step_num)
+        if before is ProfilerAction.RECORD_AND_SAVE or (before.records and not after.records):
+            self._stop(None, None, None)
+            if self._ready is not None:
+                self._ready(self)
+        if after.records and self not in now().watches:
+            self._events.clear()
+            self.wall = 0
+            self._start()
+
+    def _start(self) -> None:
+        super().__enter__()
+        self._here.began = perf_counter_ns()
+
+    def _stop(self, *exc: Any) -> None:
         for event in list(reversed(self._here.stack)):
             self.ends(event)
         if self._here.began is not None:
@@ -192,9 +230,21 @@ class profile(Watch, Shown):
         """All events that have ended, in the order in which they began."""
         return sorted(self._events, key=lambda event: event.start)
 
-    def key_averages(self) -> Rows:
-        """The events added up, by operation or line."""
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> Rows:
+        """The events added up, by operation or line; PyTorch's two arguments make no difference."""
         return rows(self.events(), self.by_line, self.wall)
+
+    def total_average(self) -> Row:
+        """All events in one row."""
+        total = Row("Total")
+        for event in self.events():
+            total.add(event, event.parent is not None)
+        return total
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The microseconds that all of it took."""
+        return sum(row.self_total for row in self.key_averages())
 
     def __getitem__(self, key: str) -> Row:
         return self.key_averages()[key]
