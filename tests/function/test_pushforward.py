@@ -205,3 +205,14 @@ def quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
+
+
+def test_what_is_kept_for_jvp_are_tensors(T, leaf):
+    class Keeps(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_forward(x, 1)
+            return x * 2
+
+    with pytest.raises(AssertionError, match="save_for_forward expects all arguments to be tensors"):
+        Keeps.apply(leaf([1.0]))
