@@ -21,10 +21,11 @@ README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
 TRANSLATED = [page for page in PAGES if page.with_suffix(".zh-CN.md").exists()]
 TUTORIALS = sorted(page.relative_to(ROOT).as_posix() for page in TRANSLATED
                    if page.parent.name == "tutorials" and page.stem != "README")  # fmt: skip
-PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/array-libraries.md", "docs/auditing.md", "docs/checking.md",
-            "docs/compiling.md", "docs/cpp.md", "docs/debugging.md", "docs/devices.md", "docs/distributions.md",
-            "docs/exploring.md", "docs/functions.md", "docs/how-it-works.md", "docs/other-languages.md",
-            "docs/sparse.md", "docs/training.md", "docs/transforms.md", *TUTORIALS]  # fmt: skip
+PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/agreements.md", "docs/array-libraries.md", "docs/auditing.md",
+            "docs/checking.md", "docs/compiling.md", "docs/cpp.md", "docs/debugging.md", "docs/devices.md",
+            "docs/distributions.md", "docs/exploring.md", "docs/functions.md", "docs/how-it-works.md",
+            "docs/other-languages.md", "docs/sparse.md", "docs/training.md", "docs/transforms.md",
+            *TUTORIALS]  # fmt: skip
 PICTURES = ROOT / "docs/images/tutorials"
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)

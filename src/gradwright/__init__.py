@@ -163,6 +163,7 @@ if _typing.TYPE_CHECKING:
     from gradwright.verify import check as check
     from gradwright.verify.audit import audit as audit
     from gradwright.verify.audit.notebook import load_ipython_extension as load_ipython_extension
+    from gradwright.verify.pairs.check import check_pair as check_pair
 
 _install_paths()
 _lazy(__name__, _LAZY)

@@ -102,6 +102,8 @@ LAZY = {
         "audit",
     "gradwright.verify.audit.notebook":
         "load_ipython_extension",
+    "gradwright.verify.pairs.check":
+        "check_pair",
     "gradwright.viz":
         "viz",
 }  # fmt: skip

@@ -53,7 +53,7 @@ def test_the_same_cause_is_told_once(tmp_path):
 
 
 def test_every_check_has_a_heading():
-    assert list(table.HEADINGS) == ["made again", "own dtype", "float64", *CHECKS, *ASKED]
+    assert list(table.HEADINGS) == ["made again", "own dtype", "float64", *CHECKS, *ASKED, "jac", "hess", "hessp"]
     assert table.MARKS.keys() == set(Outcome)
 
 

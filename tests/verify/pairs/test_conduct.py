@@ -59,5 +59,7 @@ def test_a_jacobian_in_one_buffer_is_noted_and_no_alarm() -> None:
     assert any("one buffer" in note for note in found.notes)
 
 
-def test_differences_of_its_own_are_told_with_their_step() -> None:
-    assert "is a forward difference of the value with step 0.001" in judge(RIGHT["differences"][1]).sentence
+def test_differences_of_its_own_are_told() -> None:
+    assert "by differences of its own, as it calls `f` 6 times" in judge(RIGHT["differences"][1]).sentence
+    half = Pair("gradient", f, lambda x: RIGHT["differences"][1].derivative(x) / 2, (Point(X),))
+    assert judge(half).verdict is Verdict.WRONG

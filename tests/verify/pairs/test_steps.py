@@ -23,7 +23,7 @@ def way(f: Callable[[float], float], down: float = np.inf, up: float = np.inf, g
 def test_the_bar_holds_within_bounds(f: Callable[[float], float], true: float, down: float, up: float) -> None:
     found = slope(way(f, down, up), np.array([true]), np.array([abs(true)]))
     assert abs(found.value[0] - true) <= 5 * found.bar[0] + 1e-12
-    assert found.bar[0] <= 1e-6 * max(abs(true), 1)
+    assert found.bar[0] <= 1e-4 * max(abs(true), 1)
 
 
 @pytest.mark.parametrize("near", [0.0, 1e-5, 1e-3])

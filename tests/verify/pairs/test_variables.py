@@ -8,7 +8,8 @@ from tests.verify.pairs.cases import WRONG
 
 @pytest.mark.parametrize(("name", "words"), [
     ("log", "is the derivative by log(x), not by x"), ("one log", "is the derivative by log(x[1]), not by x[1]"),
-    ("exp forgotten", "is the derivative by exp(x)"), ("exp twice", "applies the chain rule of exp(x) twice"),
+    ("exp forgotten", "is the derivative by exp(x)"),
+    ("exp twice", "is exp(x) times what it should be: the chain rule of"),
     ("bounds forgotten", "lacks the inner derivative cos(x), times [0.5, 0.5, 0.5]"),
     ("bounds twice", "has once too often the inner derivative cos(x)"), ("penalty", "lacks the term 0.4 * x"),
     ("constant", "has the term 0.1 * 1 too much"), ("half lost", "a term is lost"),

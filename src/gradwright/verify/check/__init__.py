@@ -4,7 +4,7 @@ calls.py     what a subject is called with: `samples`     records.py   what is f
 discover.py  what there is to check                       isolate.py   `check`: in processes of their own
 trial.py     a subject with one sample call               worker.py    such a process
 battery/     the checks                                   table.py, page.py   the report, in a terminal or a browser
-bridge.py    PyTorch's Functions as gradwright's
+bridge.py    PyTorch's Functions as gradwright's      pairs.py       functions with derivatives beside them
 """
 
 from gradwright.base.lazy import lazy

@@ -18,9 +18,13 @@ import gradwright
 from gradwright.function.function import Function
 from gradwright.ops.declare import Op
 from gradwright.verify.check import jax_functions
+from gradwright.verify.check.pairs import written
+from gradwright.verify.pairs.by_name import named
 
 CUSTOM_OP = "__gradwright_function__"
 """The attribute by which a custom_op (a callable) is known; its value is the Function class that it applies."""
+PAIR = "pair"
+"""The kind of a function with its derivatives beside it; such a subject's target is a `Named`."""
 EXTENSION, PLACE = "__gradwright_extension__", "__gradwright_place__"
 """The attribute by which a module of C++ operations is known, and that of the operations: the file and line."""
 
@@ -135,17 +139,19 @@ def subjects(module: ModuleType, name: str = "") -> list[Subject]:
     if name:
         if not hasattr(module, name):
             raise LookupError(f"{module.__name__} has no {name}")
-        found = list(_subject(name, getattr(module, name), module))
+        found = list(_subject(name, getattr(module, name), module)) or [s for s in _pairs(module) if s.name == name]
         if not found:
-            raise LookupError(f"{name} is no Function, custom_op or Op")
+            raise LookupError(f"{name} is no Function, custom_op or Op, and no function with a derivative beside it: "
+                              "one can be given as --jac")  # fmt: skip
         return found
     named = [item for item in vars(module).items() if not item[0].startswith("__")]
     loaded = [v for _, v in named if isinstance(v, ModuleType) and hasattr(v, EXTENSION)]
     values = [(n, v) for n, v in named if _home(v, module)] + [i for m in loaded for i in vars(m).items()]
     unique = {id(v): (n, v) for n, v in reversed(values)}
-    found = [s for n, v in reversed(unique.values()) for s in _subject(n, v, module)]
+    found = [s for n, v in reversed(unique.values()) for s in _subject(n, v, module)] + _pairs(module)
     if not found:
-        raise LookupError("there is no Function, custom_op or Op in it")
+        raise LookupError("there is no Function, custom_op or Op in it, and no function whose derivative is called by "
+                          "its name (f and f_prime, fun and jac)")  # fmt: skip
     behind = {id(s.function) for s in found if s.kind == "custom_op"}
     return sorted((s for s in found if s.kind == "custom_op" or id(s.target) not in behind),
                   key=lambda s: (s.file, s.line))
@@ -160,6 +166,12 @@ def subject_of(target: Any, samples: Any = None) -> Subject:
     for subject in _subject(str(name), target, None):
         return replace(subject, samples=samples)
     raise LookupError(f"{name} is no Function, custom_op or Op")
+
+
+def _pairs(module: ModuleType) -> list[Subject]:
+    """The functions of a module with derivatives that are called by their names."""
+    found = [(p, *written(p.jac or p.hess or p.hessp)) for p in named(module)]
+    return [Subject(p.name, PAIR, p, gradwright, file, line, source) for p, file, line, source in found]
 
 
 def _home(value: Any, module: ModuleType) -> bool:

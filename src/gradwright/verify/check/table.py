@@ -31,7 +31,7 @@ HEADINGS = {
     "marked outputs": "mark", "first order": "1st",
     "second order": "2nd", "second witness": "wit", "complex": "cplx", "dtype": "dt", "needs_input_grad": "need",
     "strides": "str", "no leak": "leak", "forward mode": "jvp", "vmap": "vmap", "cost": "cost",
-    "compiled": "comp",
+    "compiled": "comp", "jac": "jac", "hess": "hess", "hessp": "hessp",
 }  # fmt: skip
 """What a column is headed with."""
 MARKS = {

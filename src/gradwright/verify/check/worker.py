@@ -14,10 +14,10 @@ from typing import Any
 
 from gradwright.function.contract.signature import tolerant
 from gradwright.pytorch import hook
-from gradwright.verify.check import discover
+from gradwright.verify.check import discover, pairs
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.check.battery import examine
-from gradwright.verify.check.discover import Subject, load, subjects
+from gradwright.verify.check.discover import PAIR, Subject, load, subjects
 from gradwright.verify.diagnosis.records import plain
 
 _AS_TORCH = "PyTorch is not installed: `import torch` was gradwright, and its Functions were checked as gradwright's"
@@ -50,7 +50,11 @@ def main(target: str) -> None:
          "notes": notes})  # fmt: skip
     for line in asked:
         request = json.loads(line)
-        say(plain(examine(found[request["name"]], request["fast"], say, request.get("compiled", False))))
+        subject = found[request["name"]]
+        if subject.kind == PAIR:
+            say(plain(pairs.examine(subject.name, subject.target)))
+        else:
+            say(plain(examine(subject, request["fast"], say, request.get("compiled", False))))
 
 
 def reason(attempt: Attempt, target: str) -> str:

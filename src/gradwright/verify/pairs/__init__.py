@@ -6,6 +6,7 @@ look.py       each kind as one matrix             reading.py    what functions r
 measured.py   differences at a point, by          steps.py      differences along one way
 causes.py     what a wrong one is instead:        variables.py, conduct.py   more of these
 intent.py     what is off on purpose              source.py, at_hand.py      what functions say and hold
+check.py      `check_pair`                        by_name.py    pairs in a module, by how they are called
 """
 
 from gradwright.verify.pairs.calls import Budget

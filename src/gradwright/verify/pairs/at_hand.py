@@ -67,6 +67,11 @@ def written(functions: tuple[Any, ...], file: str, line: int) -> FunctionType | 
     return None
 
 
+def outermost(f: Any) -> FunctionType | None:
+    """The user's function behind what calls it: the first that is not written in gradwright."""
+    return next((g for g in _functions((f,)) if not g.__module__.startswith("gradwright.")), None)
+
+
 def _functions(held: tuple[Any, ...]) -> Iterator[FunctionType]:
     seen: set[int] = set()
     waiting = [(f, 0) for f in held]

@@ -178,7 +178,11 @@ def _told(k: float, f: Found) -> tuple[str, str]:
                 form = form.replace("(a number in it)", name).replace("a number in it", f"{value:.6g}")
                 same = form.strip("()") == f"{size:.6g}"
                 by = half or f"{minus}{size:.6g}{'' if same else f' = {minus}{form}'} times what it should be"
-                return f"is {by}{why}", f"divide what `{f.df}` returns by {minus}{form}"
+                much = form.startswith("1 / ") or size == 0.5
+                number_of = f"{minus}2" if size == 0.5 else f"{minus}{form.removeprefix('1 / ')}"
+                mend = f"multiply what `{f.df}` returns by {number_of}" if much else (
+                    f"divide what `{f.df}` returns by {minus}{form}")  # fmt: skip
+                return f"is {by}{why}", mend
     whole_number = next((w for w in (size, 1 / size) if w > 1.5 and abs(w - round(w)) < 1e-6 * w), None)
     why = f": as a mean of {round(1 / size)} where a sum belongs" if whole_number and size < 1 else ""
     why = f": as a sum of {round(size)} where a mean belongs" if whole_number and size > 1 else why

@@ -29,6 +29,7 @@ TABLE: tuple[Guess, ...] = (
 )  # fmt: skip
 _BLIND = 1e-3
 """A derivative that agrees, but where an error of this part of it would not be seen, is noisy."""
+_OF_RUN = 1e-8
 _MORE = 3
 """So many points it takes to tell a cause."""
 
@@ -41,7 +42,7 @@ def judge(pair: Pair, budget: Budget = Budget()) -> Judgement:  # noqa: B008 - i
     off than that, and than 3e-7 of the derivative, is right.
 
     Args:
-        pair: what is judged. budget: what it may cost; to tell a cause may cost half as much again.
+        pair: what is judged. budget: what it may cost; to tell a cause may cost as much again.
 
     Returns:
         The `Judgement`. Whatever the pair's functions raise at other points than its own counts as no number.
@@ -49,12 +50,14 @@ def judge(pair: Pair, budget: Budget = Budget()) -> Judgement:  # noqa: B008 - i
     if not pair.points:
         return _told(pair, Verdict.NOT_CALLED, f"`{pair.names[1]}` was never called, and was not judged")
     if pair.kind == OBJECTIVE:
-        return _objective(pair, budget)
+        with np.errstate(all="ignore"):
+            return _objective(pair, budget)
     source = source_of(pair)
     if reason := declared(pair, source):
         return _told(pair, Verdict.ON_PURPOSE, f"`{pair.names[1]}` is declared to be no derivative: {reason}",
                      cause="declared")  # fmt: skip
-    return _Course(pair, budget, source).judged()
+    with np.errstate(all="ignore"):
+        return _Course(pair, budget, source).judged()
 
 
 def _told(pair: Pair, verdict: Verdict, sentence: str, **more: Any) -> Judgement:
@@ -81,7 +84,7 @@ class _Course:
         looks: list[Look] = []
         for k, number in enumerate(numbered):
             looks.append(look(self.calls, number, self.calls.left // (len(numbered) - k), self.trusted))
-        return self.said(looks)
+        return self.said(_by_the_run(looks))
 
     def said(self, looks: list[Look]) -> Judgement:
         """The verdict on what was found."""
@@ -112,7 +115,7 @@ class _Course:
         if cause is not None:
             return self.told(Verdict.WRONG, f"{self.df} {cause.sentence}", cause=cause.name, mend=cause.mend,
                              point=looks[0].number)  # fmt: skip
-        best = min(views, key=_seen)  # at an optimum a gradient is lost in rounding, and at other points it is not
+        best = min((v for v in views if v.usable.any()), key=_seen)  # near an optimum little is seen, elsewhere more
         seen = _seen(best)
         digits = max(0, int(-np.log10(max(seen, 1e-16))))
         kinks = any(v.kinks.any() for v in views)
@@ -152,7 +155,7 @@ class _Course:
             return self._verdict(Verdict.WRONG, Cause("in-place result ignored", f"binds a new array to `{rebound}` "
                                  "and leaves the one it was given as it was", f"fill it: `{rebound}[:] = ...`"), views)
         found = Found(self.pair, self._more(views), numbers(self.pair.derivative, self.pair.value))
-        for meant in (on_purpose(found, self.source, self.objective), own_differences(self.calls, found.views)):
+        for meant in (on_purpose(found, self.source, self.objective), own_differences(self.calls, views)):
             if meant is not None:
                 return self._verdict(Verdict.ON_PURPOSE, meant, views)
         if (scale := scaled(found, self.source, self.objective)) is not None:
@@ -162,7 +165,7 @@ class _Course:
         cause = next(guesses(found, TABLE), None)
         if cause is None:
             return self._verdict(Verdict.WRONG, Cause("", "is not the derivative", ""), views)
-        if self.pair.convention and cause.name in variables.BY_NAME and "twice" not in cause.sentence:
+        if self.pair.convention and cause.name in variables.BY_NAME and "not by" in cause.sentence:
             return self._verdict(Verdict.OTHER_VARIABLE, cause, views)
         return self._verdict(Verdict.WRONG, cause, views)
 
@@ -279,6 +282,19 @@ def _boosted(pair: Pair, found: Judgement) -> Judgement:
         return replace(found, verdict=Verdict.WRONG, cause="sign", sentence=f"{found.sentence}, but negative "
                        "everywhere: they are those of what is to be maximised", mend="negate both")  # fmt: skip
     return found
+
+
+def _by_the_run(looks: list[Look]) -> list[Look]:
+    """The same, with as much room near an optimum as is nothing beside the derivative elsewhere in the run."""
+    views = [v.view for v in looks if v.view is not None]
+    reach = max((float(np.max(_plain(v, np.abs(v.true)), initial=0.0)) for v in views), default=0.0)
+    return [v if v.view is None else replace(v, view=replace(v.view, allowed=v.view.allowed + _OF_RUN * reach
+            * np.linalg.norm(v.view.rows, axis=1)[:, None])) for v in looks]  # fmt: skip
+
+
+def _plain(v: Measured, part: Any) -> Any:
+    """What can be used of it, for ways of length 1."""
+    return np.where(v.usable, part / np.linalg.norm(v.rows, axis=1)[:, None], 0.0)
 
 
 # ---- what is told --------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from gradwright.base.cpython.forks import cached_property
 from gradwright.verify.numeric.jacobian import rounding
 from gradwright.verify.numeric.noise import CLOSE, close, noise
 from gradwright.verify.pairs.calls import Calls
+from gradwright.verify.pairs.reading import single
 from gradwright.verify.pairs.steps import FIRST, Slope, Way, slope
 
 PARTS = ("told", "true", "bar", "allowed", "fine", "left", "right", "kinks", "leaps")
@@ -190,6 +191,8 @@ def measured(calls: Calls, number: int, at: Place, f: Callable[[Any], Any], said
     inward = at.inward()
     signs = np.random.default_rng(5).choice([-1.0, 1.0], at.sizes.shape)
     shaken = np.where(at.free & (inward == 0), signs * at.sizes, 0.0)
+    if shaken.any() and single(np.append(middle, values(at.along(shaken)(0.01)[1]))):
+        unit = max(unit, 2.0**-23)
     grain = 0.3 * unit * np.abs(middle)
     if shaken.any() and room > _NOISE:
         grain = _grain(at.along(shaken), values, grain, unit)

@@ -69,3 +69,10 @@ def _core(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _told(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def single(array: Any) -> bool:
+    """Whether every number is one of float32, and not all are whole or small fractions: it was computed so."""
+    entries = np.real(array[np.isfinite(array)])
+    with np.errstate(all="ignore"):
+        return bool(entries.size and (entries == entries.astype(np.float32)).all() and (entries * 1024 % 1).any())

@@ -10,6 +10,7 @@ import numpy as np
 from gradwright.verify.diagnosis.scaling import CHOSEN
 from gradwright.verify.pairs.causes import Cause, Found, whole
 from gradwright.verify.pairs.measured import Measured
+from gradwright.verify.pairs.reading import single
 
 
 def _sigmoid(x: Any) -> Any:
@@ -30,12 +31,13 @@ FORMS: tuple[Form, ...] = (
 BY_NAME = frozenset(name for name, *_ in FORMS)
 """The causes that say by which variable it is."""
 TWICE: tuple[Form, ...] = (
-    (_LOG, "log({})", "multiply by {}", lambda x: 1 / x),
-    (_EXP, "exp({})", "divide by exp({})", np.exp),
-    (_SQUARE, "{} ** 2", "divide by 2 * {}", lambda x: 2 * x),
-    (_ROOT, "sqrt({})", "multiply by 2 * sqrt({})", lambda x: 1 / (2 * np.sqrt(x))),
-    (_INVERSE, "1 / {}", "multiply by -{} ** 2", lambda x: -1 / (x * x)),
+    (_LOG, "1 / {0}", "multiply by {}", lambda x: 1 / x),
+    (_EXP, "exp({0})", "divide by exp({})", np.exp),
+    (_SQUARE, "2 * {0}", "divide by 2 * {}", lambda x: 2 * x),
+    (_ROOT, "1 / (2 * sqrt({0}))", "multiply by 2 * sqrt({})", lambda x: 1 / (2 * np.sqrt(x))),
+    (_INVERSE, "-1 / {0} ** 2", "multiply by -{} ** 2", lambda x: -1 / (x * x)),
 )
+_TOLD = {_LOG: "log(x)", _EXP: "exp(x)", _SQUARE: "x ** 2", _ROOT: "sqrt(x)", _INVERSE: "1 / x"}
 """The same where the chain rule of a model by that variable is applied twice: what it is too large by."""
 BOUNDED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("cos({})", np.cos), ("{0} / sqrt({0} ** 2 + 1)", lambda u: u / np.sqrt(u * u + 1)),
@@ -60,9 +62,8 @@ def other_variable(f: Found) -> Cause | None:
                 x = "x" if len(rows) == f.side else ", ".join(f.x_name(j) for j in rows[:4])
                 told = variable.format(x)
                 if twice:
-                    return Cause(name, f"applies the chain rule of {told} twice, or is by x where the value is of "
-                                 f"{told}: it is too large by the derivative of that",
-                                 mend.format(x), share)  # fmt: skip
+                    return Cause(name, f"is {told} times what it should be: the chain rule of {_TOLD[name]} is applied "
+                                 "twice, or a power is off by one", mend.format(x), share)  # fmt: skip
                 return Cause(name, f"is the derivative by {told}, not by {x}", f"{mend.format(x)} (or hand over "
                              f"functions of {told})", share)  # fmt: skip
     return None
@@ -223,17 +224,10 @@ def nearly(f: Found) -> Cause | None:
     scales = [v.scale for v in f.views]
     off = max((float(np.max(np.abs(v.told - v.true), where=v.wrong, initial=0.0)) / s if s else np.inf
                for v, s in zip(f.views, scales, strict=True)), default=np.inf)  # fmt: skip
-    rounded = all(_single(whole(v)) for v in f.views)
+    rounded = all(single(whole(v)) for v in f.views)
     if rounded and off < 1e-2:
         return Cause("float32", f"is computed in float32: it is off by {off:.1g} of its largest entry", "compute it in "
                      "float64, x.astype(np.float64)", 1.0)  # fmt: skip
     return None
-
-
-def _single(matrix: Any) -> bool:
-    """Whether every number is one of float32, and not all are whole or small fractions."""
-    entries = np.real(matrix[np.isfinite(matrix)])
-    with np.errstate(all="ignore"):
-        return bool(entries.size and (entries == entries.astype(np.float32)).all() and (entries * 1024 % 1).any())
 
 
