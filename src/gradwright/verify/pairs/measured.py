@@ -17,7 +17,7 @@ from gradwright.verify.numeric.jacobian import rounding
 from gradwright.verify.numeric.noise import CLOSE, close, noise
 from gradwright.verify.pairs.calls import Calls
 from gradwright.verify.pairs.reading import single
-from gradwright.verify.pairs.steps import FIRST, Slope, Way, slope
+from gradwright.verify.pairs.steps import APART, FIRST, Slope, Way, slope
 
 PARTS = ("told", "true", "bar", "allowed", "fine", "left", "right", "kinks", "leaps")
 """What of a `Measured` has a row for each way and a column for each entry of the value."""
@@ -25,8 +25,6 @@ A_ROW = 10
 """About how many calls a row takes."""
 _TOGETHER = 4
 """Along so many ways all entries are moved together."""
-_WIDE = 1e-3
-"""At this spacing of points the noise of an inner solver shows, which is smooth at shorter ones."""
 _NOISE = 4 * (CLOSE + 1)
 """So many calls it takes to know the noise."""
 _SMALL = 0.05
@@ -89,7 +87,7 @@ def place(x: Any, others: Sequence[Any], bounds: tuple[Any, Any] | None, fixed: 
         elsewhere = [np.abs(np.asarray(o, np.float64).reshape(-1)) for o in (x, *others) if np.size(o) == n]
         typical = np.nanmax(np.where(np.isfinite(elsewhere), elsewhere, 0.0), axis=0)
     own = (typical > 0) & (typical < _UNITS)
-    sizes = np.maximum(np.abs(x.reshape(-1)), np.where(own, typical, np.maximum(_SMALL, typical / 4)))
+    sizes = np.maximum(np.abs(x.reshape(-1)), np.where(own, typical, _SMALL))
     width = high - low
     sizes = np.where(np.isfinite(width) & (width > 0), np.minimum(sizes, width), sizes)
     return Place(x, low, high, free & (width > 0), np.where(np.isfinite(sizes), sizes, 1.0))
@@ -246,7 +244,8 @@ def _grain(there: Callable[[float], tuple[float, Any]], values: Callable[[Any], 
 
     for spacing, orders in close(unit):
         floor = noise(beside(1.0, spacing), floor, [(spacing, orders)])
-    return np.minimum(*(noise(beside(side, _WIDE), floor, [(_WIDE, (5, 6))]) for side in (-1.0, 1.0)))
+    far = max(APART)
+    return np.minimum(*(noise(beside(side, far), floor, [(far, (5, 6))]) for side in (-1.0, 1.0)))
 
 
 def _flat(array: Any) -> Any:

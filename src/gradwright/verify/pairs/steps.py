@@ -22,7 +22,7 @@ LADDERS = ((FIRST, 6), (2e-4, 5), (1e-6, 4), (4e-9, 3))
 _SHARP = 1e-8
 """Bars shorter than this part of the derivative are short enough."""
 _AT = 1e-7
-_CLOSE = (2e-5, 2.7e-5)
+APART = (2e-5, 2.7e-5)
 """How far apart points are that show noise; two, as waves may be in step with one."""
 _FREE = 2.0**-3
 """With room for this part of the first step to both sides, differences are central."""
@@ -68,38 +68,43 @@ def slope(way: Way, said: Any, scale: Any) -> Slope:
 
     ``scale``: how large such derivatives are; what is known to a part of 1e-8 of it is known.
     """
-    best = nearest = climb(way, *LADDERS[0], scale)
-    known = False
-    for first, levels in LADDERS[1:]:
+    best = climb(way, *LADDERS[0], scale)
+    known, confirmed = False, np.zeros(np.shape(best.value), bool)
+    for first, levels in (*LADDERS[1:], (0.0, 0)):
         with np.errstate(all="ignore"):
             room = 5 * best.bar + 1e-7 * scale
             low, high = np.minimum(best.left, best.right) - room, np.maximum(best.left, best.right) + room
             agrees = np.where(best.kinks, (said.real >= low.real) & (said.real <= high.real),
                               np.abs(said - best.value) <= room)  # fmt: skip
-            sharp = best.bar <= np.maximum(100 * _SHARP * np.maximum(scale, np.abs(best.value)), 200 * way.grain)
-            confirmed = (nearest is not best) & (np.abs(best.value - nearest.value) <= 5 * (best.bar + nearest.bar))
+            sharp = best.bar <= 100 * _SHARP * np.maximum(scale, np.abs(best.value))
             kinked = agrees & (first < _AT)  # nearer than that, it is at the point
-        if np.where(best.kinks, kinked, sharp & (agrees | confirmed)).all():
+        if not levels or np.where(best.kinks, kinked, sharp & (agrees | confirmed)).all():
             break
         nearest = climb(way, first, levels, scale)
-        if not known and not (np.abs(best.value - nearest.value) <= 5 * (best.bar + nearest.bar)).all():
-            way, known = way._replace(grain=_noise(way)), True  # before shorter steps are believed
-            best, nearest = (s._replace(bar=np.maximum(s.bar, 2 * way.grain / s.steps[-1])) for s in (best, nearest))
+        with np.errstate(all="ignore"):
+            if not known and not (np.abs(best.value - nearest.value) <= 5 * (best.bar + nearest.bar)).all():
+                way, known = way._replace(grain=_noise(way)), True  # before shorter steps are believed
+                best, nearest = (s._replace(bar=np.maximum(s.bar, 2 * way.grain / s.steps[-1]))
+                                 for s in (best, nearest))  # fmt: skip
+            alike = np.abs(best.value - nearest.value) <= 5 * (best.bar + nearest.bar)
+            tells = (5 * nearest.bar < np.abs(said - best.value)) | ~np.isfinite(said)
+            confirmed = alike & (confirmed | tells)
         best = _better(best, nearest)
-    return best
+    told = agrees | confirmed | best.kinks  # what no shorter steps bear out is not known
+    return best._replace(bar=np.where(told, best.bar, np.inf))
 
 
 def _noise(way: Way) -> Any:
     """The noise of the values along a way, beside the point: to the quieter side, as there may be a kink on one."""
-    reach = 2 * CLOSE * max(_CLOSE)
-    found = [noise(partial(_beside, way, side), way.grain, [(h, (5, 6)) for h in _CLOSE])
+    reach = 2 * CLOSE * max(APART)
+    found = [noise(partial(_beside, way, side), way.grain, [(h, (5, 6)) for h in APART])
              for side, room in ((1.0, way.up), (-1.0, way.down)) if room > reach and not np.iscomplexobj(way.middle)]
     return np.minimum.reduce(found) if found else way.grain
 
 
 def _beside(way: Way, side: float, t: float) -> Any:
     """The values at a distance to one side, from a place a little to that side on."""
-    return way.there(side * (t + CLOSE * max(_CLOSE)))[1]
+    return way.there(side * (t + CLOSE * max(APART)))[1]
 
 
 def _better(a: Slope, b: Slope) -> Slope:
