@@ -87,18 +87,19 @@ def test_update(monkeypatch, dtype, by_rows):
 
 @pytest.mark.skipif(native.core is None, reason=f"core: {native.state()}")
 def test_gradients_as_they_come():
-    """In another order, spread, shifted against the array in one memory, of no axes."""
+    """In another order, spread, shifted against the array in one memory, of no axes; and many, which threads share."""
     whole = np.arange(13.0)
-    arrays = [np.ones((3, 4)), np.ones((2, 2)), whole[:12], np.ones(())]
-    grads = [np.arange(12.0).reshape(4, 3).T, np.broadcast_to(3.0, (2, 2)), whole[1:], np.float64(5)]
+    arrays = [np.ones((3, 4)), np.ones((2, 2)), whole[:12], np.ones(()), np.ones(200_001)]
+    grads = [np.arange(12.0).reshape(4, 3).T, np.broadcast_to(3.0, (2, 2)), whole[1:], np.float64(5),
+             np.arange(200_001.0)]  # fmt: skip
     expected = [a - 0.25 * g for a, g in zip(arrays, grads, strict=True)]
-    made = memory([*arrays[:3], arrays[3]])
-    (call,) = made.updates(range(4), grads, STEP, [0.25])
+    made = memory(arrays)
+    (call,) = made.updates(range(5), grads, STEP, [0.25])
     at_once([call])
     for a, b in zip(arrays, expected, strict=True):
         np.testing.assert_array_equal(a, b)
     with pytest.raises(ValueError, match="a gradient of another size or dtype"):
-        at_once(made.updates(range(4), [*grads[:3], np.float32(5)], STEP, [0.25]))
+        at_once(made.updates(range(5), [*grads[:4], np.float32(5)], STEP, [0.25]))
     for a, b in zip(arrays, expected, strict=True):
         np.testing.assert_array_equal(a, b)  # nothing is written if one does not fit
 

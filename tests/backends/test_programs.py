@@ -180,6 +180,15 @@ def test_many_arrays_between():
     assert form.taken == 1
 
 
+@pytest.mark.parametrize("entries", [(1 << 16) - 1, 1 << 16, 200_001])
+@pytest.mark.parametrize("name", ["sigmoid", "gelu_tanh by x", "relu by x"])
+def test_threads_make_the_same(name, entries):
+    form, rng = in_c(name), np.random.default_rng(0)
+    given = [rng.normal(size=entries).astype(np.float32) for _ in range(1 if FORMS[name][1] is None else 2)]
+    assert during_pass(outcome, form, given, {}) == during_pass(outcome, form.twin, given, {})
+    assert form.taken == 1
+
+
 def test_operations_and_their_derivatives_take_programs():
     x = gw.rand(5, requires_grad=True)
     y = gw.sigmoid(x)

@@ -262,6 +262,8 @@ int add_functions(PyObject *module);
 /* threads.c */
 
 /* f(P, k) for all k below n, whoever is free taking the next. */
+#define SHARED (1 << 16) /* entries from which on they do */
+
 void gradwright_parallel(void (*f)(char **, long), char **P, long n);
 
 /* kernels.c */

@@ -13,7 +13,6 @@
 #define ARGUMENTS 12
 #define ARRAYS 12
 #define PIECE (1 << 15) /* bytes of one array that a piece has */
-#define SHARED (1 << 16) /* entries from which threads share the pieces */
 
 #ifdef GRADWRIGHT_KERNELS
 extern const Kernel gradwright_kernels_avx2[], gradwright_kernels_avx512[];

@@ -3,7 +3,7 @@
 
    The usual operands are those of loops.c, and booleans beside them. The loops are those that NumPy would have run, one
    after another, over the same entries; each writes elsewhere than where it reads, but where a result replaces an input. So
-   the bits are the same. Where somebody asked NumPy for more than a warning, and a flag is up, the twin computes.
+   the bits are the same, in several threads, too. Where somebody asked NumPy for more than a warning, and a flag is up, the twin computes.
 
    Twins: of `program_result` the formula that the program was made of; of `update` the calls of gradwright.backends.in_place; of `choose`
    gradwright.backends.select.where. */
@@ -18,6 +18,7 @@
 #define MOST_STEPS 64
 #define REGISTERS 64  /* inputs, constants, what lies between, and a result */
 #define PIECE 1024    /* entries */
+#define SHARE (1 << 14) /* entries that a thread takes at a time */
 #define SCRATCH 8     /* pieces of float64 that lie between at a time; of more they are shorter */
 
 typedef struct {
@@ -109,6 +110,39 @@ run(const Program *self, char **at, char *rows, npy_intp count, int watched)
             at[i] += rows[i] ? here * self->size[i] : 0;
         at[last] += rows[last] ? here * self->size[last] : 0;
     }
+    return 1;
+}
+
+typedef struct {
+    const Program *self;
+    char **at, *rows;
+    npy_intp count;
+} Shared;
+
+static void
+run_share(char **given, long k)
+{
+    const Shared *all = (const Shared *)given;
+    const Program *self = all->self;
+    char *at[REGISTERS], rows[REGISTERS];
+    npy_intp start = k * SHARE, rest = all->count - start;
+    memcpy(at, all->at, sizeof at);
+    memcpy(rows, all->rows, sizeof rows);
+    for (int i = 0; i < self->inputs; i++)
+        at[i] += rows[i] ? start * self->size[i] : 0;
+    if (self->result >= 0)
+        at[self->inputs + self->constants + self->own] += start * self->size[self->inputs + self->constants + self->own];
+    run(self, at, rows, rest < SHARE ? rest : SHARE, 0);
+}
+
+/* `run`, in several threads if that is worth it: the bits are the same. Flags are each thread's own. */
+static int
+run_all(const Program *self, char **at, char *rows, npy_intp count, int watched)
+{
+    if (count < SHARED || watched)
+        return run(self, at, rows, count, watched);
+    Shared all = {self, at, rows, count};
+    gradwright_parallel(run_share, (char **)&all, (long)((count + SHARE - 1) / SHARE));
     return 1;
 }
 
@@ -254,7 +288,7 @@ program_result(PyObject *program, char **given, PyArrayObject *const *arrays, co
     int done = 1;
     if (count > LONG) {
         Py_BEGIN_ALLOW_THREADS
-        done = run(self, at, rows, count, watched);
+        done = run_all(self, at, rows, count, watched);
         Py_END_ALLOW_THREADS
     }
     else if (count)
@@ -338,7 +372,7 @@ update(PyObject *callable, PyObject *args)
         }
         Py_BEGIN_ALLOW_THREADS
         if (size)
-            run(self, at, lengthy, size, 0);
+            run_all(self, at, lengthy, size, 0);
         Py_END_ALLOW_THREADS
     }
     result = Py_NewRef(Py_None);
