@@ -238,7 +238,7 @@ def test_what_the_engine_consists_of_is_taken_as_a_whole():
 import gradwright as gw
 from gradwright.engine import apply
 one = (apply.TensorBase, apply.OpNode, apply.View)
-rest = (apply.now, apply.PLAIN, apply.ticket, apply._recorded_as, apply._FLOATS)
+rest = (apply.now, apply.PLAIN, apply.ticket, apply._recorded_as, apply._FLOATS, apply.Fixed)
 for given in ((*one, apply.slots, object().__str__, *rest[1:]), (*one, object(), *rest)):
     try: apply.core.engine(*given)
     except (AttributeError, TypeError) as error: print(type(error).__name__)

@@ -455,3 +455,16 @@ def test_threads_lose_no_gradient(n):
     for t in threads:
         t.join()
     assert x.grad.tolist() == [1600.0] * n
+
+
+def test_what_is_saved_of_a_number_is_made_once():
+    """For all nodes that save it alone; but not of one that no table holds, which would keep itself alive."""
+    x = gw.ones(1, requires_grad=True)
+    (a, b), (c, d) = (x * 2.5, (x * 1.0) * 2.5), (x * float("nan"), x * float("nan"))
+    assert a.grad_fn._saved is b.grad_fn._saved
+    assert c.grad_fn._saved is not d.grad_fn._saved
+    a.backward()
+    (b * 1.0).backward(retain_graph=True)
+    assert a.grad_fn._saved is None
+    assert b.grad_fn._saved[0][0] == 2.5
+    assert x.grad.tolist() == [5.0]

@@ -329,7 +329,7 @@ def _constants(*kinds: np.dtype[Any]) -> dict[Any, _Constants]:
 _FLOATS = _constants(_F32, _F64)
 _NUMBERS = _FLOATS | _constants(_I64)
 if core is not None:
-    core.engine(TensorBase, OpNode, View, slots, now, PLAIN, ticket, _recorded_as, _FLOATS)
+    core.engine(TensorBase, OpNode, View, slots, now, PLAIN, ticket, _recorded_as, _FLOATS, Fixed)
 
 _SCOPE: dict[str, Any] = {
     "__name__": __name__, "F32": _F32, "F64": _F64, "FAILURES": _FAILURES, "FLOATS": _FLOATS, "INTEGERS": _INTEGERS,

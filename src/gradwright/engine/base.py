@@ -19,6 +19,8 @@ Transforms have one, too: what was made before them has smaller ones."""
 class Fixed(list[Any]):
     """The version counter of a number that stands beside tensors: nobody has it, and it is never written."""
 
+    __slots__ = ("saved",)  # by nodes that save the number alone: the core makes it once
+
 
 class TensorBase:
     """The state of a tensor, without operators (`gradwright.Tensor` adds them).

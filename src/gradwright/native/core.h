@@ -81,12 +81,13 @@ int add_loops(PyObject *module);
 
 #define FIELD(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
-extern PyTypeObject *tensor_base, *view_class;
+extern PyTypeObject *tensor_base, *view_class, *fixed_class;
 extern Py_ssize_t t_array, t_node, t_counter, t_view, t_grad; /* of a tensor */
 extern Py_ssize_t v_base, v_version, v_seen, v_steps, v_origin, v_itself; /* of a view */
 extern Py_ssize_t n_seq, n_hooks, n_next, n_saved;            /* of a node */
 extern PyObject *slots;                                       /* gradwright.base.upward.slots */
 extern Py_ssize_t s_tensor;
+extern Py_ssize_t f_saved; /* of the counter of a number that stands beside tensors */
 extern PyObject *mode_now, *plain; /* the context variable of the mode, and its usual value */
 extern PyObject *recorded_as;
 extern PyObject *floats; /* Python numbers as tensors, by dtype and by type of scalar */

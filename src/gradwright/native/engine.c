@@ -9,10 +9,10 @@
 
 #include <structmember.h>
 
-PyTypeObject *tensor_base, *view_class;
+PyTypeObject *tensor_base, *view_class, *fixed_class;
 Py_ssize_t t_array, t_node, t_counter, t_view, t_grad, n_seq, n_hooks, n_next, n_saved;
 PyObject *slots, *mode_now, *plain, *recorded_as, *floats;
-Py_ssize_t s_tensor;
+Py_ssize_t s_tensor, f_saved;
 
 Py_ssize_t v_base, v_version, v_seen, v_steps, v_origin, v_itself; /* of a view */
 static PyObject *array_member, *array_name, *ticket;
@@ -47,9 +47,9 @@ offset_of(PyObject *class, const char *name)
 static PyObject *
 engine(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *tensor, *node, *view, *its_slots, *now, *its_plain, *next, *recorder, *tables;
-    if (!PyArg_ParseTuple(args, "O!O!O!OOOOOO:engine", &PyType_Type, &tensor, &PyType_Type, &node, &PyType_Type, &view,
-                          &its_slots, &now, &its_plain, &next, &recorder, &tables))
+    PyObject *tensor, *node, *view, *its_slots, *now, *its_plain, *next, *recorder, *tables, *fixed;
+    if (!PyArg_ParseTuple(args, "O!O!O!OOOOOOO!:engine", &PyType_Type, &tensor, &PyType_Type, &node, &PyType_Type, &view,
+                          &its_slots, &now, &its_plain, &next, &recorder, &tables, &PyType_Type, &fixed))
         return NULL;
     struct { Py_ssize_t *offset; PyObject *class; const char *name; Py_ssize_t found; } fields[] = {
         {&t_array, tensor, "array", 0}, {&t_node, tensor, "_node", 0}, {&t_counter, tensor, "_counter", 0},
@@ -57,7 +57,7 @@ engine(PyObject *Py_UNUSED(module), PyObject *args)
         {&n_hooks, node, "_hooks", 0}, {&n_next, node, "_next", 0}, {&n_saved, node, "_saved", 0},
         {&v_base, view, "_base", 0}, {&v_version, view, "version", 0}, {&v_seen, view, "seen", 0},
         {&v_steps, view, "steps", 0}, {&v_origin, view, "origin", 0}, {&v_itself, view, "itself", 0},
-        {&s_tensor, (PyObject *)Py_TYPE(its_slots), "tensor", 0},
+        {&s_tensor, (PyObject *)Py_TYPE(its_slots), "tensor", 0}, {&f_saved, fixed, "saved", 0},
     };
     size_t count = sizeof fields / sizeof *fields;
     for (size_t i = 0; i < count; i++)
@@ -85,6 +85,7 @@ engine(PyObject *Py_UNUSED(module), PyObject *args)
     Py_XSETREF(plain, Py_NewRef(its_plain));
     Py_XSETREF(recorded_as, Py_NewRef(recorder));
     Py_XSETREF(floats, Py_NewRef(tables));
+    Py_XSETREF(fixed_class, (PyTypeObject *)Py_NewRef(fixed));
     Py_RETURN_NONE;
 }
 
@@ -170,7 +171,7 @@ wrapped(PyObject *array)
 
 static PyMethodDef functions[] = {
     {"engine", engine, METH_VARARGS,
-     "engine(TensorBase, Node, View, slots, now, PLAIN, ticket, recorded_as, floats): what the engine consists of."},
+     "engine(TensorBase, Node, View, slots, now, PLAIN, ticket, recorded_as, floats, Fixed): what the engine consists of."},
     {0},
 };
 

@@ -69,18 +69,17 @@ fixed_value(const Way *way, PyObject *fixed, int which)
     return Py_XNewRef(fixed ? PyDict_GetItem(fixed, PyTuple_GET_ITEM(way->names, which)) : NULL);
 }
 
-/* The node of a result; NULL, perhaps without an exception, if that is for the twin. */
+/* What a node saves. */
 static PyObject *
-node_of(const Way *way, const Call *call, PyObject *const *inputs, PyObject *out, PyObject *fixed)
+values_of(const Way *way, const Plan *plan, PyObject *const *inputs, PyObject *out, PyObject *fixed)
 {
-    const Plan *plan = call->plan;
-    if (!plan->class) {
-        PyObject *given[MOST_INPUTS + 2];
-        memcpy(given, inputs, way->inputs * sizeof *given);
-        given[way->inputs] = out;
-        given[way->inputs + 1] = fixed;
-        return PyObject_Vectorcall(plan->record, given, way->inputs + 1 + (fixed != NULL), NULL);
-    }
+    /* of a number alone it is the same for all nodes, and made once if the number lives: its table holds it, too */
+    PyObject *number = plan->values == 1 && plan->value[0] < OUT ? inputs[plan->value[0]] : NULL;
+    PyObject *counter = number && Py_REFCNT(number) > 1 ? FIELD(number, t_counter) : NULL;
+    if (counter && !Py_IS_TYPE(counter, fixed_class))
+        counter = NULL;
+    if (counter && FIELD(counter, f_saved))
+        return Py_NewRef(FIELD(counter, f_saved));
     PyObject *saved = PyTuple_New(plan->values);
     if (!saved)
         return NULL;
@@ -94,6 +93,26 @@ node_of(const Way *way, const Call *call, PyObject *const *inputs, PyObject *out
         }
         PyTuple_SET_ITEM(saved, i, value);
     }
+    if (counter)
+        Py_XSETREF(FIELD(counter, f_saved), Py_NewRef(saved));
+    return saved;
+}
+
+/* The node of a result; NULL, perhaps without an exception, if that is for the twin. */
+static PyObject *
+node_of(const Way *way, const Call *call, PyObject *const *inputs, PyObject *out, PyObject *fixed)
+{
+    const Plan *plan = call->plan;
+    if (!plan->class) {
+        PyObject *given[MOST_INPUTS + 2];
+        memcpy(given, inputs, way->inputs * sizeof *given);
+        given[way->inputs] = out;
+        given[way->inputs + 1] = fixed;
+        return PyObject_Vectorcall(plan->record, given, way->inputs + 1 + (fixed != NULL), NULL);
+    }
+    PyObject *saved = values_of(way, plan, inputs, out, fixed);
+    if (!saved)
+        return NULL;
     int reached = 0;
     for (int i = 0; i < call->many; i++)
         reached += FIELD(inputs[i], t_node) != Py_None;
