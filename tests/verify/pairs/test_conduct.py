@@ -63,3 +63,10 @@ def test_differences_of_its_own_are_told() -> None:
     assert "by differences of its own, as it calls `f` 6 times" in judge(RIGHT["differences"][1]).sentence
     half = Pair("gradient", f, lambda x: RIGHT["differences"][1].derivative(x) / 2, (Point(X),))
     assert judge(half).verdict is Verdict.WRONG
+
+
+def test_points_next_to_each_other_are_not_taken_for_one_another():
+    x = np.array([1.0, 2.0])
+    found = judge(Pair("gradient", lambda x: np.sum(x**4), lambda x: -4 * x**3,
+                       (Point(x, returned=-4 * x**3, before=x * (1 + 1e-15), call=7),)))  # fmt: skip
+    assert found.cause == "sign"

@@ -186,7 +186,7 @@ def _diagnosis(k: int, n: int, d: Mapping[str, Any], unfolded: bool) -> Markup:
     causes = None
     if d["hypotheses"]:
         causes = tag("ol", [_hypothesis(h, verdict) for h in d["hypotheses"]], class_="causes")
-    elif verdict is Outcome.FAIL:
+    elif verdict is Outcome.FAIL and d["hypotheses"] is not None:
         causes = tag("p", "No known cause fits the error.")
     return tag(
         "details",

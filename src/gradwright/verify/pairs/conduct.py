@@ -30,6 +30,9 @@ def of_another_point(calls: Calls, looks: list[Look]) -> Cause | None:
             continue
         others = [at.before] if at.before is not None else []
         others += [p.x for p in reversed(pair.points[: look.number])]
+        if at.returned is not None and (here := _again(calls, look.number, at.x)) is not None \
+                and here.shape == np.shape(at.returned) and np.allclose(here, dense(at.returned), 1e-9, 0):  # fmt: skip
+            continue  # it says the same of this point when it is asked anew
         for x in others:
             if np.shape(x) != np.shape(at.x) or np.array_equal(x, at.x):
                 continue

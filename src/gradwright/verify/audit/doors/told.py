@@ -23,6 +23,7 @@ from gradwright.verify.numeric.streams import Streams
 from gradwright.verify.pairs import Judgement, Pair, Verdict
 from gradwright.verify.pairs.calls import Budget
 from gradwright.verify.pairs.judge import judge
+from gradwright.verify.pairs.pair import HESSIAN, HVP
 
 _OUTCOMES = {
     Verdict.RIGHT: Outcome.PASS, Verdict.OTHER_VARIABLE: Outcome.PASS, Verdict.UP_TO_SCALE: Outcome.PASS,
@@ -31,6 +32,9 @@ _OUTCOMES = {
 }  # fmt: skip
 _RANK = (Outcome.SKIPPED, Outcome.PASS, Outcome.ADVICE, Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.ERROR)
 _SHOWN = 6
+_DRAWN = {Outcome.PASS: "VERIFIED", Outcome.FAIL: "WRONG"}
+_SIGHT = 3e-7
+"""An entry that is off by less than this part is right."""
 
 
 def judged(call: Call, pairs: Callable[[], Iterable[Pair]], seconds: float) -> list[dict[str, Any]]:
@@ -73,7 +77,29 @@ def _row(call: Call, pair: Pair, said: Judgement, seconds: float) -> Checked:
     at = f"{call.where[0].rpartition('/')[2]}:{call.where[1]}"
     samples = tuple(f"{door} at {at}, call {p.call}: {_numbers(p.x)}" for p in pair.points[:_SHOWN])
     name = pair.names[0] or pair.names[1]
-    return Checked(name, call.door.name, file, line, _source(pair), samples, False, (finding,), (), seconds)
+    drawn = _drawn(pair, said, samples)
+    return Checked(name, call.door.name, file, line, _source(pair), samples, False, (finding,), drawn, seconds)
+
+
+def _drawn(pair: Pair, said: Judgement, samples: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """What a page draws: the matrix of errors at a point, and the difference of its worst entry by step."""
+    worst = said.worst
+    if worst is None or said.said is None or any(map(np.iscomplexobj, (said.said, said.measured))):
+        return ()
+    told, measured, bar = (np.atleast_2d(np.asarray(m, float)) for m in (said.said, said.measured, said.bar))
+    outcome = _OUTCOMES[said.verdict]
+    with np.errstate(all="ignore"):
+        wrong = (np.abs(told - measured) > np.maximum(bar, _SIGHT * np.abs(measured))) & (outcome is Outcome.FAIL)
+    block = {"input": "x", "output": pair.names[0] or pair.names[1], "analytic": told, "numeric": measured, "bar": bar,
+             "wrong": wrong, "kinks": np.zeros_like(wrong)}  # fmt: skip
+    entry = {"input": "x", "index": worst.index, "output": block["output"], "output_index": (), "part": "",
+             "analytic": float(np.real(worst.said)), "numeric": float(np.real(worst.measured)), "bar": worst.bar}
+    return (plain({
+        "verdict": _DRAWN.get(outcome, "INCONCLUSIVE"), "order": 2 if pair.kind in (HESSIAN, HVP) else 1,
+        "summary": said.sentence, "sampled": said.sampled, "hypotheses": None, "worst": entry, "blocks": (block,),
+        "steps": said.steps, "ladder": said.ladder, "sample": samples[said.point] if said.point is not None and
+        said.point < len(samples) else "", "dtype": "float64",
+    }),)  # fmt: skip
 
 
 def _place(value: Any) -> tuple[str, int]:
