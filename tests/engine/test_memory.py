@@ -10,7 +10,7 @@ import pytest
 import gradwright as gw
 from gradwright import backends
 from gradwright.engine.base import wrap
-from gradwright.engine.memory import layout, same
+from gradwright.engine.memory import layout, overlaps, same
 from gradwright.face.functions.views import set_
 
 pytest.importorskip("array_api_strict")
@@ -261,3 +261,10 @@ def test_same_memory_and_how_it_is_laid_out() -> None:
         assert not same(b, c)
         assert not same(b, b.clone())
         assert layout(b.t()).strides == (8, 16)
+
+
+def test_what_shares_places_overlaps_and_what_has_no_entries_does_not() -> None:
+    for make in (on_numpy, on_strict):
+        row = make([[1.0, 2.0]]) * 1
+        assert overlaps(row.expand(3, 2))
+        assert not any(map(overlaps, (row, row.t(), row.expand(3, 2)[:, :0], row.expand(0, 2), row.expand(3, 2)[:1])))

@@ -177,7 +177,7 @@ def overlaps(t: Any) -> bool:
     """Whether two entries of ``t`` may lie at one place, as in an expanded tensor or in sliding windows."""
     array = layout(t)
     flags = getattr(array, "flags", None)
-    if flags is None or flags.forc or not array.size:
+    if flags is None or flags.forc:  # as those without entries are
         return False
     return overlapping(array.shape, [step // array.itemsize for step in array.strides])
 
