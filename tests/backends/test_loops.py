@@ -193,3 +193,26 @@ def test_operations_take_the_loops():
     sums = NUMPY.sum.taken
     (x * x).sum().backward()
     assert NUMPY.sum.taken == sums + 1
+
+
+SHARED = """
+import numpy as np, gradwright as gw
+random = np.random.default_rng(0)
+for dtype in ("f4", "f8"):
+    x, y = ((random.standard_normal(100_003) * 50).astype(dtype) for _ in range(2))
+    x[7], x[-1], y[50_000] = np.nan, np.inf, 0
+    a, b = gw.tensor(x), gw.tensor(y)
+    with np.errstate(all="ignore"):
+        for found, expected in ((a + b, x + y), (a / b, x / y), (a.exp(), np.exp(x)), (a.sin(), np.sin(x)),
+                                (a * 2.5, x * x.dtype.type(2.5)), (b.sqrt(), np.sqrt(y)), (a.tanh(), np.tanh(x))):
+            assert found.numpy().tobytes() == expected.tobytes(), (dtype, expected)
+    with np.errstate(over="call"):
+        np.seterrcall(lambda what, flag: print(dtype, what))
+        gw.tensor(np.linspace(0, 800, 100_003).astype(dtype)) * np.finfo(dtype).max.item()
+"""
+
+
+def test_threads_that_share_a_loop_give_the_same_bits_and_flags():
+    done = subprocess.run([sys.executable, "-c", SHARED], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "OMP_NUM_THREADS": "3"})  # fmt: skip
+    assert (done.stderr, done.stdout.splitlines()) == ("", ["f4 overflow", "f8 overflow"])

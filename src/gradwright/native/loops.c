@@ -12,6 +12,8 @@
 #include <structmember.h>
 
 #define MOST 2          /* operands */
+#define SHARED 100000   /* entries from which threads share a loop, */
+#define PART (1 << 14)  /* so many each time */
 #define LARGE (1 << 17) /* entries from which sums are made in another way: _LARGE of the twin */
 
 /* ---- what NumPy is to do about floating-point errors ---- */
@@ -104,6 +106,30 @@ flags_are_fine(int muted)
     return !fetestexcept(FLAGS) || !somebody_asked(muted);
 }
 
+/* A loop whose entries threads share. */
+typedef struct {
+    const Inner *inner;
+    char **data;
+    npy_intp count;
+    const npy_intp *steps;
+    int operands, raised; /* with the result; the flags that came up */
+} Shared;
+
+static void
+run_part(char **given, long part)
+{
+    Shared *of = (Shared *)given;
+    npy_intp first = part * PART, count = of->count - first < PART ? of->count - first : PART;
+    char *data[MOST + 1];
+    for (int i = 0; i < of->operands; i++)
+        data[i] = of->data[i] + first * of->steps[i];
+    clear_flags();
+    of->inner->run(data, &count, of->steps, of->inner->data);
+    int raised = fetestexcept(FLAGS);
+    if (raised)
+        __atomic_fetch_or(&of->raised, raised, __ATOMIC_RELAXED);
+}
+
 /* Run a loop; whether what it gave is what was asked for: not where it raised a flag that interests somebody. */
 static int
 ran(Loop *self, const Inner *inner, char **data, npy_intp count, const npy_intp *steps, int muted)
@@ -111,8 +137,14 @@ ran(Loop *self, const Inner *inner, char **data, npy_intp count, const npy_intp 
     self->taken++;
     clear_flags();
     if (count > LONG) {
+        Shared shared = {inner, data, count, steps, self->nin + 1, 0};
         Py_BEGIN_ALLOW_THREADS
-        inner->run(data, &count, steps, inner->data);
+        if (count >= SHARED && steps[self->nin]) { /* no sum */
+            gradwright_parallel(run_part, (char **)&shared, (count + PART - 1) / PART);
+            feraiseexcept(shared.raised);
+        }
+        else
+            inner->run(data, &count, steps, inner->data);
         Py_END_ALLOW_THREADS
     }
     else if (count)
