@@ -184,7 +184,7 @@ def test_names_of_devices() -> None:
     with pytest.raises(RuntimeError, match=rf"no device 'jax:{len(many)}': expected 'jax', or one of its"):
         gw.device(f"jax:{len(many)}")
     with pytest.raises(RuntimeError, match=r"no device 'cuda:0': jax finds none of that kind here, but"):
-        gw.device("cuda:0")
+        gw.ones(1, device="cuda:0")
     with jax.default_device(many[-1]):
         assert gw.device("jax") == last
     with jax.default_device("cpu"):

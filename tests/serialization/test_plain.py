@@ -57,7 +57,7 @@ def test_relatives_of_what_can_be_saved_name_the_mend(value, mend):
         *(f'{{"version": 1, "tensors": [], "data": {node}}}' for node in (
             "{}", '{"tensor": 0}', '{"tensor": "a"}', '{"list": []}', '{"dict": [[1]]}', '{"dict": [[[], 1]]}',
             '{"dict": 3}', '{"set": [[]]}', '{"int": 3}', '{"float": "x"}', '{"complex": 1}', '{"bytes": "a"}',
-            '{"dtype": "object"}', '{"device": "cuda"}', '{"dict": [], "more": 1}', '{"tuple": 1}', '{"scalar": 1}',
+            '{"dtype": "object"}', '{"device": "gpu"}', '{"dict": [], "more": 1}', '{"tuple": 1}', '{"scalar": 1}',
             "[" * 900 + "]" * 900, "[" * 90_000 + "]" * 90_000,
         )),
         '{"version": 1, "data": 1, "tensors": [{}]}', '{"version": 1, "data": 1, "tensors": [1]}',

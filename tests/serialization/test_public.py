@@ -236,7 +236,7 @@ def test_where_to():
     with pytest.raises(ValueError, match="mmap"):
         gw.load(io.BytesIO(saved(1)), mmap=True)
     with pytest.raises(RuntimeError, match="no device 'cuda'"):
-        gw.load(io.BytesIO(saved(1)), "cuda")
+        gw.load(io.BytesIO(saved(gw.ones(1))), "cuda")
     with pytest.raises(FileNotFoundError):
         gw.load("/nowhere/x.gw")
 
