@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradwright.verify.pairs.reading import dense, read
+from gradwright.verify.pairs.reading import dense, read, single
 
 J = np.arange(6.0).reshape(2, 3)
 
@@ -35,6 +35,13 @@ def test_a_gradient_has_the_shape_of_x() -> None:
     assert read([2.0], (), ()).shape == ""
     assert read(np.ones((3, 1)), (3,), ()).shape == "it returns shape (3, 1) where (3,) belongs"
     assert read(np.ones(2), (3,), ()).matrix is None
+
+
+def test_numbers_that_were_computed_in_float32_are_known() -> None:
+    numbers = np.array([0.1, 1e4 / 3, -7.0])
+    assert single(numbers.astype(np.float32).astype(np.float64))
+    assert not single(numbers)
+    assert not single(np.array([1.0, 0.5, 12.0]))
 
 
 def test_what_holds_no_numbers_is_refused() -> None:

@@ -72,7 +72,8 @@ def _told(shape: tuple[int, ...]) -> str:
 
 
 def single(array: Any) -> bool:
-    """Whether every number is one of float32, and not all are whole or small fractions: it was computed so."""
+    """Whether every number is one of float32, and not all have few digits: it was computed so."""
     entries = np.real(array[np.isfinite(array)])
     with np.errstate(all="ignore"):
-        return bool(entries.size and (entries == entries.astype(np.float32)).all() and (entries * 1024 % 1).any())
+        short = (entries == entries.astype(np.float32)).all()
+        return bool(entries.size and short and (np.frexp(entries)[0] * 4096 % 1).any())
