@@ -26,6 +26,16 @@ class Unseen:
 unseen = Unseen()
 
 
+HIDDEN = "<gradwright, which warnings pass over as they do importlib._bootstrap>"
+
+
+def hidden(function: Any) -> Any:
+    """A function that is no level of the stack to `warnings.warn`: a warning is the program's line's, as without it."""
+    function.__code__ = function.__code__.replace(co_filename=HIDDEN)
+    return function
+
+
+@hidden
 def _stub(*args: Any, **kwargs: Any) -> Any:
     with "unseen":  # type: ignore[attr-defined]
         through: Any = "through"

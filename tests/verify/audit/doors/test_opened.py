@@ -79,6 +79,19 @@ show(so.minimize(outer, x0, jac=by, options=few).x)
     assert found == {("outer", "gradient"): "PASS", ("inner", "jacobian"): "FAIL"}
 
 
+def test_a_warning_is_that_of_the_programs_line():
+    assert audited(HEAD + """
+import warnings
+def loud(x):
+    warnings.warn('loud', stacklevel=2)
+    return f(x)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter('always')
+    so.minimize(loud, x0, jac=g, hess=lambda x: np.eye(2), method='BFGS', options=few)
+show(sorted({(str(w.message), w.filename.rpartition('<')[0], 'program' in w.filename or w.lineno) for w in told}))
+""").checked  # fmt: skip
+
+
 def test_a_librarys_own_functions_are_its_own_affair():
     report = audited("""
 from sklearn.linear_model import LogisticRegression

@@ -237,7 +237,7 @@ def products(hessp: Heard, value: Any) -> tuple[Point, ...]:
 def caller() -> tuple[str, int, str]:
     """File, line and package of the innermost frame that is not ours."""
     frame: Any = sys._getframe(1)
-    while frame is not None and (frame.f_code.co_filename == redirected.__file__
+    while frame is not None and (frame.f_code.co_filename == redirected.HIDDEN
                                  or frame.f_globals.get("__name__", "").startswith("gradwright.")):  # fmt: skip
         frame = frame.f_back
     if frame is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.base.cpython.redirected import unseen
+from gradwright.base.cpython.redirected import hidden, unseen
 from gradwright.verify.check.attempt import Attempt
 from gradwright.verify.pairs import Point
 
@@ -88,6 +88,7 @@ class Heard:
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self if isinstance(self.function, FunctionType) else copy.deepcopy(self.function, memo)
 
+    @hidden
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         number = self.calls = self.calls + 1
         x, *extra = self.see(args) or (None,)

@@ -13,7 +13,7 @@ from functools import partial, wraps
 from types import FunctionType
 from typing import Any
 
-from gradwright.base.cpython.redirected import redirect, unseen
+from gradwright.base.cpython.redirected import hidden, redirect, unseen
 from gradwright.verify.audit.doors.door import HANDED, STRANGERS, Call, Door, caller
 from gradwright.verify.audit.doors.heard import here, identity, inner, named, place
 from gradwright.verify.audit.doors.snapshot import Snapshots
@@ -94,6 +94,7 @@ class Doors:
         plain = getattr(owner, name)
 
         @wraps(plain)
+        @hidden
         def through(*args: Any, **kwargs: Any) -> Any:
             with unseen:
                 return self._through(d, plain, *args, **kwargs)
@@ -110,6 +111,7 @@ class Doors:
 
     # ---- while the program runs ---------------------------------------------------------------------------
 
+    @hidden
     def _through(self, d: Door, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Make the call of a door, heard if it is due."""
         with unseen:
