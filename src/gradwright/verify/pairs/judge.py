@@ -287,14 +287,19 @@ def _boosted(pair: Pair, found: Judgement) -> Judgement:
 def _by_the_run(looks: list[Look]) -> list[Look]:
     """The same, with as much room near an optimum as is nothing beside the derivative elsewhere in the run."""
     views = [v.view for v in looks if v.view is not None]
-    reach = max((float(np.max(_plain(v, np.abs(v.true)), initial=0.0)) for v in views), default=0.0)
-    return [v if v.view is None else replace(v, view=replace(v.view, allowed=v.view.allowed + _OF_RUN * reach
-            * np.linalg.norm(v.view.rows, axis=1)[:, None])) for v in looks]  # fmt: skip
+    plain, own = (max((float(np.max(np.where(v.usable, np.abs(v.true) / by(v), 0.0), initial=0.0)) for v in views),
+                      default=0.0) for by in (_lengths, _units))  # fmt: skip
+    return [v if v.view is None else replace(v, view=replace(v.view, allowed=v.view.allowed + _OF_RUN * np.minimum(
+            plain * _lengths(v.view), own * _units(v.view)))) for v in looks]  # fmt: skip
 
 
-def _plain(v: Measured, part: Any) -> Any:
-    """What can be used of it, for ways of length 1."""
-    return np.where(v.usable, part / np.linalg.norm(v.rows, axis=1)[:, None], 0.0)
+def _lengths(v: Measured) -> Any:
+    return np.linalg.norm(v.rows, axis=1)[:, None]
+
+
+def _units(v: Measured) -> Any:
+    """How long the ways are if each entry of x is measured by its size."""
+    return np.max(np.abs(v.rows / v.at.sizes), axis=1)[:, None]
 
 
 # ---- what is told --------------------------------------------------------------------------------------------
