@@ -41,6 +41,7 @@ CALLS = {
     gw.squeeze: [(), (0,), (-1,), (1,), (2,), ((0,),), (None,), (True,)],
     gw.Tensor.expand: [(2, 3), (4, -1, 3), (2, 2, 3), ((5, 2, 3),), (-1, -1), (-1, 2, 3), (2, 3, 4), (3,), (0, 2, 3),
                        (2, -2), (5, 1), (), (2.0, 3)],
+    **{f: [(), (0,)] for f in (gw.detach, gw.Tensor.detach)},
     gw.sum: [
         (), (0,), (-1,), (1,), (2,), (-3,), (None,), ((0,),), ((),), (0, True), (0, False), (None, True), (True,),
         (0, 1), (0, True, 1), (Named(dim=0),), (Named(dim=-1, keepdim=True),), (1, Named(keepdim=True)),

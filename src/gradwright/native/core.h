@@ -20,6 +20,10 @@
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
 
+#if defined(__GNUC__) && !defined(_WIN32) /* nobody else is to find these names, so calls of them go straight */
+#pragma GCC visibility push(hidden)
+#endif
+
 /* loops.c */
 
 #define FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
@@ -270,5 +274,9 @@ void gradwright_parallel(void (*f)(char **, long), char **P, long n);
 /* kernels.c */
 
 int add_kernels(PyObject *module);
+
+#if defined(__GNUC__) && !defined(_WIN32)
+#pragma GCC visibility pop
+#endif
 
 #endif

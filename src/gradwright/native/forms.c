@@ -43,7 +43,7 @@ form_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     const char *name;
     PyObject *ways[MOST_WAYS] = {NULL};
-    if (!PyArg_ParseTuple(args, "sO!|O!:form", &name, &Way_Type, &ways[0], &Way_Type, &ways[1]))
+    if (!PyArg_ParseTuple(args, "s|O!O!:form", &name, &Way_Type, &ways[0], &Way_Type, &ways[1]))
         return NULL;
     const Asked *asked = NULL;
     for (int i = 0; !asked && i < files; i++)

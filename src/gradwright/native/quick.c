@@ -8,6 +8,7 @@ typedef struct {
     Way way;
     PyObject *loop;
     PyObject *numbers[2][4]; /* the tables of floats and of ints: by dtype of an array, by type of a scalar */
+    PyObject *zeros[4];      /* the number 0, beside each */
     int reflected, broadcasts; /* of two inputs the second may be a Python number */
 } Quick;
 
@@ -16,19 +17,26 @@ static PyObject *
 number_beside(Quick *self, PyObject *array, PyObject *number, PyObject **made)
 {
     PyObject **tables = self->numbers[PyLong_CheckExact(number)], *table = NULL;
+    int k = -1;
     if (PyArray_CheckExact(array)) {
         PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
-        table = dtype == of_single ? tables[0] : dtype == of_double ? tables[1] : NULL;
+        k = dtype == of_single ? 0 : dtype == of_double ? 1 : -1;
     }
     else if (Py_IS_TYPE(array, &PyFloatArrType_Type))
-        table = tables[2];
+        k = 2;
     else if (Py_IS_TYPE(array, &PyDoubleArrType_Type))
-        table = tables[3];
-    if (!table)
+        k = 3;
+    if (k < 0)
         return NULL;
+    table = tables[k];
+    int zero = PyLong_CheckExact(number) && !PyObject_IsTrue(number); /* tables have none, as -0.0 equals it */
+    if (zero && self->zeros[k])
+        return *made = Py_NewRef(self->zeros[k]);
     *made = Py_XNewRef(PyDict_GetItemWithError(table, number));
     if (!*made && !PyErr_Occurred())
         *made = PyObject_GetItem(table, number); /* it makes what it has not */
+    if (zero && *made)
+        Py_XSETREF(self->zeros[k], Py_NewRef(*made));
     return *made;
 }
 
@@ -113,6 +121,8 @@ quick_traverse(Quick *self, visitproc visit, void *arg)
     Py_VISIT(self->loop);
     for (int k = 0; k < 8; k++)
         Py_VISIT(self->numbers[k / 4][k % 4]);
+    for (int k = 0; k < 4; k++)
+        Py_VISIT(self->zeros[k]);
     return way_visit(&self->way, visit, arg);
 }
 
@@ -122,6 +132,8 @@ quick_clear(Quick *self)
     Py_CLEAR(self->loop);
     for (int k = 0; k < 8; k++)
         Py_CLEAR(self->numbers[k / 4][k % 4]);
+    for (int k = 0; k < 4; k++)
+        Py_CLEAR(self->zeros[k]);
     return way_clear(&self->way);
 }
 

@@ -286,9 +286,23 @@ expand_ask(Early *early, PyObject *const *args, Py_ssize_t count, PyObject *kwna
                   PyArray_IntTupleFromIntp(shown.ndim, shown.dims));
 }
 
+/* The same array without a history, where nobody has to hear of that. */
+static PyObject *
+detach_ask(Early *Py_UNUSED(early), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    PyArrayObject *a;
+    PyObject *mode = NULL;
+    if (count != 1 || kwnames || !(a = array_to_view(args[0])) || stale(args[0])
+        || PyContextVar_Get(mode_now, NULL, &mode) < 0)
+        return NULL;
+    Py_XDECREF(mode); /* the context holds it */
+    return mode == plain ? wrapped_beside(Py_NewRef(a), FIELD(args[0], t_counter)) : NULL;
+}
+
 static const Asked asked[] = {
     {"index", index_ask}, {"t", t_ask}, {"transpose", transpose_ask}, {"permute", permute_ask}, {"reshape", reshape_ask},
-    {"unsqueeze", unsqueeze_ask}, {"squeeze", squeeze_ask}, {"expand", expand_ask}, {NULL, NULL},
+    {"unsqueeze", unsqueeze_ask}, {"squeeze", squeeze_ask}, {"expand", expand_ask}, {"detach", detach_ask},
+    {NULL, NULL},
 };
 
 int

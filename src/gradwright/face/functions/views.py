@@ -28,6 +28,7 @@ from gradwright.face.functions.shape import clone, expand, permute, rearranging,
 from gradwright.face.reading.torch import numpy_names, one_dim, sizes, tensor_arg
 from gradwright.function.ctx_attributes import replaced
 from gradwright.function.watched.in_backward import aside
+from gradwright.native import early
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 
@@ -227,6 +228,7 @@ def alias(input: Tensor) -> Tensor:
     return apply(_shape.alias, (tensor_arg("alias", input),), {})
 
 
+@early("detach")
 def detach(input: Tensor) -> Tensor:
     """The same memory without history."""
     return aside(input, alias_of(tensor_arg("detach", input)), "detach()")

@@ -21,6 +21,7 @@ from gradwright.engine.watch import asked, used
 from gradwright.face.methods.freeze import freeze, thaw
 from gradwright.function.watched.after_backward import bypass
 from gradwright.function.watched.in_backward import aside, replaced, rooted
+from gradwright.native import early
 
 if TYPE_CHECKING:
     from gradwright.face.typing import Tensor
@@ -238,6 +239,7 @@ class History(TensorBase):
         """
         calls.backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
+    @early("detach")
     def detach(self) -> Tensor:
         """The same memory without history; in-place writes to either are noticed by the graph.
 
