@@ -234,11 +234,12 @@ def products(hessp: Heard, value: Any) -> tuple[Point, ...]:
     return tuple(Point(p.x, p.extra) for p in value.points()[:3])
 
 
-def caller() -> tuple[str, int, str]:
-    """File, line and package of the innermost frame that is not ours."""
+def caller(library: str = "") -> tuple[str, int, str]:
+    """File, line and package of the innermost frame that is neither ours nor of this library."""
     frame: Any = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename == redirected.HIDDEN
-                                 or frame.f_globals.get("__name__", "").startswith("gradwright.")):  # fmt: skip
+                                 or frame.f_globals.get("__name__", "").startswith("gradwright.")
+                                 or frame.f_globals.get("__name__", "").partition(".")[0] == library):  # fmt: skip
         frame = frame.f_back
     if frame is None:
         return "", 0, ""

@@ -153,7 +153,7 @@ class Doors:
 
     def _entered(self, d: Door, plain: Any, args: Any, kwargs: Any) -> Any:
         """The call, what yields its pairs, and whether it is to be heard; None if it hands no derivative over."""
-        file, line, package = caller()
+        file, line, package = caller(d.library)
         self.opened += 1
         call = pairs = None
         with Attempt() as attempt:
