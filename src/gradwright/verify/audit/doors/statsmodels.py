@@ -60,17 +60,17 @@ def _of(call: Call, model: Any, **fixed: Any) -> Pairs | None:
         call_of = lambda name: partial(getattr(model, name), **fixed)
         more: Any = {"points": at, "door": call.door.name}
         value = call_of("loglike")
-        with_score = _own(kind, "score")
+        with_score = _own(model, "score")
         if with_score:
             yield Pair(GRADIENT, value, call_of("score"), names=_names(kind, "loglike", "score"),
-                       where=place(kind.score), notes=_note(fixed), **more)  # fmt: skip
-        if _own(kind, "hessian"):
+                       where=place(model.score), notes=_note(fixed), **more)  # fmt: skip
+        if _own(model, "hessian"):
             yield Pair(HESSIAN, value, call_of("hessian"), names=_names(kind, "loglike", "hessian"),
-                       gradient=call_of("score") if with_score else None, where=place(kind.hessian), notes=_note(fixed),
-                       **more)  # fmt: skip
-        if _own(kind, "score_obs") and _own(kind, "loglikeobs"):
+                       gradient=call_of("score") if with_score else None, where=place(model.hessian),
+                       notes=_note(fixed), **more)  # fmt: skip
+        if _own(model, "score_obs") and _own(model, "loglikeobs"):
             yield Pair(JACOBIAN, model.loglikeobs, model.score_obs, names=_names(kind, "loglikeobs", "score_obs"),
-                       where=place(kind.score_obs), **more)  # fmt: skip
+                       where=place(model.score_obs), **more)  # fmt: skip
 
     return pairs
 
@@ -83,8 +83,11 @@ def _names(kind: Any, value: str, derivative: str) -> tuple[str, str]:
     return f"{kind.__name__}.{value}", f"{kind.__name__}.{derivative}"
 
 
-def _own(kind: Any, name: str) -> bool:
-    """Whether a class writes this, and does not take it by differences of the value."""
+def _own(model: Any, name: str) -> bool:
+    """Whether a model has this written, and does not take it by differences of the value."""
+    kind = type(model)
+    if name in vars(model):  # NegativeBinomial chooses among its own
+        return True
     written: Any = next((c for c in kind.__mro__ if name in vars(c)), None)
     return written is not None and written.__module__ != "statsmodels.base.model" and "state" not in written.__module__
 
