@@ -13,7 +13,8 @@ class kernels:
     "native" is what there is at first: kernels in C, which were made of the formulas when the package was built, as
     far as there are some and the arrays are such as they take. Their sums may be rounded otherwise than NumPy's, with
     an error that is larger by less than a unit in the last place; they are the same at every run and for any number of
-    threads. "numpy" is the formulas by NumPy, to the bit. It holds for all threads. Without kernels (``gradwright --version`` says whether there is a core) both are the same.
+    threads. "numpy" is the formulas by NumPy, to the bit. It holds for all threads. Without kernels (``gradwright
+    --version`` says whether there is a core) both are the same.
 
     Raises ValueError for any other name.
 
