@@ -13,6 +13,8 @@ from gradwright.verify.pairs.pair import Pair, Point
 X = np.array([0.3, 0.7, 1.2])
 A = np.random.default_rng(0).standard_normal((3, 3))
 COMPLEX = A + 1j * A.T
+ROOTS = np.sqrt(np.arange(1.0, 7.0)).reshape(2, 3)
+SLOPES = np.pi * np.arange(1, 9)
 LABELS = (np.arange(30) % 3 == 0).astype(float)
 SCORES = np.random.default_rng(1).standard_normal(30)
 T = np.linspace(0.1, 2.0, 12)
@@ -128,12 +130,25 @@ def rebound(x: Any, grad: Any = None) -> Any:
     return kept
 
 
+def touching(x: Any, grad: Any = None) -> Any:
+    grad = np.full(3, 5e-320) if grad is None else grad  # memory that nobody has written to
+    kept = grad
+    grad = df(x)
+    return kept
+
+
 def gradient(derivative: Any, value: Any = f, x: Any = X, **more: Any) -> Pair:
     return Pair("gradient", value, derivative, more.pop("points", (Point(x),)), **more)
 
 
 def jacobian(derivative: Any, value: Any = r, x: Any = X, **more: Any) -> Pair:
     return Pair("jacobian", value, derivative, (Point(x),), **more)
+
+
+def residuals(derivative: Any) -> Pair:
+    """Where one point, at which an entry is 1, is none to tell a power by."""
+    return Pair("jacobian", residual, derivative, tuple(Point(np.array(x)) for x in (
+        (1.0, 1.0), (1.3, 0.8), (1.6, 0.5), (1.9, 0.7))))  # fmt: skip
 
 
 def hessian(derivative: Any, value: Any = f, x: Any = X, **more: Any) -> Pair:
@@ -182,16 +197,29 @@ WRONG = {
     "too short": ("shape", gradient(lambda x: df(x)[:2])),
     "previous": ("previous point", Pair("gradient", f, df, (Point(X, returned=df(X), call=1),
                                                             Point(2 * X, returned=df(X), before=X, call=2)))),
+    "buffer that is kept": ("buffer", gradient(in_one_buffer, points=(Point(X, returned=df(X)),), reused=True)),
     "buffer": ("buffer", gradient(in_one_buffer)),
+    "rebound, not zero": ("in-place result ignored", gradient(touching, points=(
+        Point(X, returned=np.full(3, 5e-320)), Point(2 * X, returned=np.full(3, 0.7))))),
     "rebound": ("in-place result ignored", gradient(rebound)),
     "random": ("random", gradient(lambda x: df(x) * (1 + 1e-5 * RANDOM.standard_normal()))),
+    "region, once right": ("region", Pair("gradient", f, lambda x: df(x) if x[0] < 0.3 else df(x) * x, tuple(
+        Point(np.array([v, 0.7, 1.2])) for v in (0.2, 0.4, 0.6, 0.8)))),
     "region": ("region", Pair("gradient", f, lambda x: df(x) if x[0] < 0.5 else df(x) * x, tuple(
         Point(np.array([v, 0.7, 1.2])) for v in (0.2, 0.4, 0.6, 0.8)))),
     "transposed": ("transposed", jacobian(lambda x: jac(x).T)),
     "turned": ("transposed", jacobian(lambda p: residual_jac(p).T, residual, P)),
+    "other order": ("transposed", gradient(
+        lambda x: np.cos(ROOTS * x.reshape(2, 3)).T.ravel() * ROOTS.T.ravel(),
+        lambda x: np.sum(np.sin(ROOTS * x.reshape(2, 3))), np.linspace(0.2, 1, 6))),
     "by columns": ("transposed", jacobian(lambda p: residual_jac(p).T.reshape(12, 2), residual, P)),
     "row sign": ("component sign", jacobian(lambda x: jac(x) * at(0, -1)[:, None])),
     "column factor": ("component factor", jacobian(lambda x: jac(x) * at(2, 3))),
+    "one entry": ("component sign", jacobian(lambda x: jac(x) * (1 - 2 * np.outer(at(1, 0) == 0, at(2, 0) == 0)))),
+    "no factor": ("factor of a parameter", residuals(lambda p: residual_jac(p) / [1, p[0]])),
+    "chain": ("factor of a parameter", residuals(lambda p: residual_jac(p) * [p[1] ** 2, 2 / p[0]])),
+    "by a parameter": ("factor of a parameter", gradient(lambda x: df(x) / x[1])),
+    "chance": ("component", residuals(lambda p: residual_jac(p) * [1, 2 - np.exp(p[0] - 1)])),
     "columns": ("exchanged", jacobian(lambda x: jac(x)[:, [1, 0, 2]])),
     "weights": ("weights", jacobian(lambda x: jac(x) / np.array([1, 2, 3])[:, None])),
     "half": ("half", hessian(lambda x: d2f(x) / 2, gradient=df)),
@@ -207,6 +235,8 @@ WRONG = {
     "boosting sign": ("sign", objective(lambda x: (LABELS - sigmoid(x), sigmoid(x) * (1 - sigmoid(x))))),
     "raw score": ("raw score", objective(lambda x: (x - LABELS, x * (1 - x)))),
     "raw score, by loss": ("raw score", objective(lambda x: (x - LABELS, x * (1 - x)), logloss)),
+    "Hessian at 0": ("lost term", Pair("objective", None, lambda x: (np.exp(x) - 1, np.exp(x) * (1 - np.exp(x))), (
+        Point(np.zeros(30)),) * 4)),
     "hess 0": ("zero Hessian", objective(lambda x: (np.sign(x - LABELS), 0 * x))),
 }  # fmt: skip
 """By name the cause that is due and the pair."""
@@ -229,8 +259,11 @@ RIGHT = {
     "mean of the loss": (Verdict.UP_TO_SCALE, objective(boosted, lambda x: np.mean(logloss(x)))),
     "bound": (Verdict.ON_PURPOSE, objective(lambda x: (np.sign(x - LABELS), np.ones_like(x)))),
     "clipped": (Verdict.ON_PURPOSE, objective(lambda x: (boosted(5 * x)[0], np.maximum(5 * boosted(5 * x)[1], 1e-3)))),
+    "damped": (Verdict.ON_PURPOSE, objective(lambda x: (np.clip(x, -1, 1), (np.abs(x) < 1) + 0.01))),
     "Gauss-Newton": (Verdict.ON_PURPOSE, hessian(gauss_newton, squares, P, gradient=squares_grad)),
     "kink": (Verdict.RIGHT, gradient(lambda x: x - 0.3 + 0.7 * np.sign(x), lasso, np.array([0.5, 0.0, -0.2]))),
+    "edge of a kink": (Verdict.RIGHT, gradient(lambda x: 0.1 * (x > 0) - SLOPES, lambda x: 500 + np.sum(
+        0.1 * np.maximum(x, 0) - SLOPES * x), points=(Point(np.zeros(8), returned=-SLOPES), Point(np.ones(8))))),
     "near a kink": (Verdict.RIGHT, gradient(lambda x: x - 0.3 + 0.7 * np.sign(x), lasso, np.array([0.5, 1e-5, -1e-3]))),
     "noise": (Verdict.RIGHT, gradient(df, noisy)),
     "single": (Verdict.RIGHT, gradient(lambda x: df(x).astype(np.float32))),

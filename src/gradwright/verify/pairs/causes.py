@@ -156,8 +156,9 @@ def _times(told: Sequence[Any], views: Sequence[Measured]) -> float | None:
     return top / bottom if bottom > 0 and np.isfinite(top / bottom) else None
 
 
+_DEGREES = "(180 / pi)"
 CONSTANTS = (
-    ("2", 2.0), ("3", 3.0), ("4", 4.0), ("180 / pi, degrees for radians", 180 / np.pi), ("ln 10", np.log(10)),
+    ("2", 2.0), ("3", 3.0), ("4", 4.0), (_DEGREES, 180 / np.pi), ("ln 10", np.log(10)),
     ("ln 2", np.log(2)), ("2 pi", 2 * np.pi), ("pi", np.pi), ("sqrt(2)", np.sqrt(2)),
 )  # fmt: skip
 
@@ -175,6 +176,7 @@ def _told(k: float, f: Found) -> tuple[str, str]:
             if abs(size - number) <= 3e-7 * size and abs(number - 1) > 1e-9:
                 why = ": a mean where a sum belongs" if counted and number < 1 else ""
                 why = ": a sum where a mean belongs" if counted and number == value else why
+                why = ": degrees for radians" if name == _DEGREES else why
                 form = form.replace("(a number in it)", name).replace("a number in it", f"{value:.6g}")
                 same = form.strip("()") == f"{size:.6g}"
                 by = half or f"{minus}{size:.6g}{'' if same else f' = {minus}{form}'} times what it should be"
@@ -206,6 +208,14 @@ def transposed(f: Found) -> Cause | None:
         if share >= ENOUGH:
             return Cause("transposed", "is transposed: a row belongs to each entry of the value, a column to x's",
                          f"return the transpose, `{f.df}(...).T` (or say col_deriv=True where there is that)", share)
+    if len(v.out) == 0 and v.at.x.ndim == 1:
+        for a in (k for k in range(2, f.side) if f.side % k == 0):
+            share = f.share(lambda v, a=a: v.said.reshape(a, -1).T.reshape(-1, 1))
+            if share >= ENOUGH:
+                b = f.side // a
+                return Cause("transposed", f"is in another order than x: that of the {a} x {b} array, where x is "
+                             f"the {b} x {a} one, its transpose", "transpose before ravel(), or flatten x and it alike",
+                             share)  # fmt: skip
     share = f.share(lambda v: v.said.T.reshape(-1).reshape(v.said.T.shape, order="F").T)
     if v.said.shape[0] > 1 < v.said.shape[1] and share >= ENOUGH:
         return Cause("transposed", "is filled by columns where rows belong", "reshape in C order", share)
@@ -331,6 +341,34 @@ def one_component(f: Found) -> Cause | None:
     return None
 
 
+def one_entry(f: Found) -> Cause | None:
+    """One entry of a matrix is wrong, by one factor."""
+    rows, columns = f.rows(), f.columns()
+    if not f.whole or len(rows) != 1 or len(columns) != 1 or min(f.views[0].said.shape) < 2:
+        return None
+    j, i = rows[0], columns[0]
+    cells = [_cut(_cut(v, j, 0), i, 1) for v in f.views]
+    k = _times([c.told for c in cells], cells)
+    what = f"entry [{i}, {j}]"
+    if not any(c.told.any() for c in cells):
+        return Cause("component zero", f"is zero in {what} alone", f"fill in {what}")
+    if k is None or abs(k) < 1e-9:
+        return None
+
+    def mend(v: Measured) -> Any:
+        matrix = v.said.copy()
+        matrix[j, i] /= k
+        return matrix
+
+    share = f.share(mend, 3.0)
+    if share < ENOUGH:
+        return None
+    if abs(k + 1) < 1e-6:
+        return Cause("component sign", f"has the wrong sign in {what} alone", f"negate {what}", share)
+    return Cause("component factor", f"is {k:.8g} times what it should be in {what} alone", f"divide {what} by {k:.8g}",
+                 share)  # fmt: skip
+
+
 def component(f: Found) -> Cause | None:
     """All that is wrong belongs to one entry of x, or to one of the value; nothing else is known of it."""
     if not f.whole:
@@ -409,8 +447,8 @@ def region(f: Found) -> Cause | None:
     """Some points are right, others wrong, and a number parts them: one entry of x, or its sign."""
     bad = [v for v in f.views if v.wrong.any()]
     good = [v for v in f.views if not v.wrong.any()]
-    if not bad or not good:
-        return None
+    if not bad or len(good) < 2:
+        return None  # one may be right by chance: where an entry of x is 0 or 1
     for j in range(min(f.side, 50)):
         a, b = ([float(v.at.x.reshape(-1)[j]) for v in some] for some in (bad, good))
         if max(a) < min(b) or min(a) > max(b):

@@ -79,9 +79,9 @@ def by_itself(calls: Calls, looks: list[Look]) -> tuple[Cause | None, list[str]]
             return Cause("random", "says something else each time it is called with the same x", "seed what it draws, "
                          "or draw once and keep it"), []  # fmt: skip
         moved = dense(calls.derivative(at, other))
-        if isinstance(first, np.ndarray) and not np.array_equal(first, kept, equal_nan=True):
+        if pair.reused or (isinstance(first, np.ndarray) and not np.array_equal(first, kept, equal_nan=True)):
             said = ("one buffer is used again for every result: what it returned before changes with the next call")
-            if pair.kind == GRADIENT and at.returned is None:
+            if pair.kind == GRADIENT and (at.returned is None or pair.reused):
                 return Cause("buffer", f"is right as it is returned, but {said}; a solver that keeps the last gradient "
                              "to compare it with the next sees no difference", "return a copy, `grad.copy()`"), []
             return None, [f"{said}; a program that keeps one must copy it"]

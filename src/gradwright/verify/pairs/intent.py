@@ -46,6 +46,9 @@ def bound(f: Found) -> Cause | None:
     room = np.concatenate([v.allowed[v.usable] for v in f.views])
     if not told.size or not (told > 0).all() or not (told >= true - room).all():
         return None
+    more = told - true
+    if np.ptp(more) <= 1e-6 * more.max() and (true >= -room).all() and (true.any() and more.max() < 0.1 * true.max()):
+        return Cause("damped", f"is the true one and {np.median(more):.4g}, so that no step is divided by nothing", "")
     larger = told > true + room
     if larger.any() and np.ptp(told[larger]) <= 1e-6 * float(told[larger].max()):
         if told[larger][0] < 1e-2 * float(np.abs(true).max(initial=0.0)) or not larger.all() or not true.any():

@@ -19,17 +19,20 @@ from gradwright.verify.pairs.judgement import Entry, Judgement, Verdict
 from gradwright.verify.pairs.look import Look, linear, look
 from gradwright.verify.pairs.measured import Measured
 from gradwright.verify.pairs.pair import ADJOINT, GRADIENT, HESSIAN, HVP, JACOBIAN, OBJECTIVE, Pair, Point
+from gradwright.verify.pairs.powers import power
 from gradwright.verify.pairs.source import Source, declared, source_of
 
 TABLE: tuple[Guess, ...] = (
     causes.not_a_number, causes.zero, causes.sign, causes.factor, variables.probability, causes.transposed,
     causes.conjugate, causes.unsymmetric, causes.block, causes.exchanged, variables.other_variable,
-    variables.nearly, variables.bounded, causes.one_component, causes.per_component, variables.simple_term,
-    causes.region, causes.component, variables.term,
+    variables.nearly, variables.bounded, power, causes.one_entry,
+    causes.one_component, causes.per_component, variables.simple_term, causes.region, causes.component, variables.term,
 )  # fmt: skip
 _BLIND = 1e-3
 """A derivative that agrees, but where an error of this part of it would not be seen, is noisy."""
 _OF_RUN = 1e-8
+_TINY = 1e-300
+"""Smaller numbers stand in memory that nobody has written to."""
 _MORE = 3
 """So many points it takes to tell a cause."""
 
@@ -147,13 +150,14 @@ class _Course:
 
     def _wrong(self, looks: list[Look], wrong: list[Look]) -> Judgement:
         views = [v.view for v in looks if v.view is not None]
+        rebound = self.source.rebound
+        anew = [v.view.said if v.fresh is None else v.fresh for v in looks if v.view is not None]
+        if rebound and all(said is None or np.abs(said).max(initial=0.0) < _TINY for said in anew):
+            return self._verdict(Verdict.WRONG, Cause("in-place result ignored", f"binds a new array to `{rebound}` "
+                                 "and leaves the one it was given as it was", f"fill it: `{rebound}[:] = ...`"), views)
         stale = of_another_point(self.calls, wrong)
         if stale is not None:
             return self._verdict(Verdict.WRONG, stale, views)
-        rebound = self.source.rebound
-        if rebound and all(not np.any(v.said) or v.said is None for v in views):
-            return self._verdict(Verdict.WRONG, Cause("in-place result ignored", f"binds a new array to `{rebound}` "
-                                 "and leaves the one it was given as it was", f"fill it: `{rebound}[:] = ...`"), views)
         found = Found(self.pair, self._more(views), numbers(self.pair.derivative, self.pair.value))
         for meant in (on_purpose(found, self.source, self.objective), own_differences(self.calls, views)):
             if meant is not None:
@@ -172,15 +176,18 @@ class _Course:
     def _more(self, views: list[Measured]) -> list[Measured]:
         """The same with more points near them, where there are too few to tell a cause by."""
         pair, near = self.pair, [*views]
-        if pair.kind == ADJOINT or len(views) >= _MORE:
+        right = [v for v in views if not v.wrong.any()]
+        missing = _MORE + 1 - len({v.at.x.tobytes() for v in views})
+        beside = [views[0]] * (missing if missing > 1 else 0) + (right if len(right) == 1 else [])
+        if pair.kind == ADJOINT or not beside:
             return near
         generator = np.random.default_rng(23)
-        base = pair.points[views[0].number]
         made = []
-        for _ in range(_MORE - len(views) + 1):
+        for v in beside:
+            base, here = pair.points[v.number], v.at
             x = np.array(base.x, np.float64)
-            to = np.where(x == 0, 0.05 * generator.uniform(0.5, 1, x.shape), x * generator.uniform(0.7, 1.3, x.shape))
-            here = views[0].at
+            far = generator.uniform(*((0.7, 1.3) if v is views[0] else (0.95, 1.05)), x.shape)
+            to = np.where(x == 0, 0.05 * generator.uniform(0.5, 1, x.shape), x * far)
             to = np.where(here.free, np.clip(to.reshape(-1), here.low, here.high), x.reshape(-1)).reshape(x.shape)
             made.append(Point(to, base.extra, base.v))
         budget = self.calls.budget

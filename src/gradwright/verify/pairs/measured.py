@@ -137,10 +137,14 @@ class Measured:
         """Where the derivative is further off than may be; at a kink, beyond the slopes to both sides."""
         with np.errstate(all="ignore"):
             off = ~(np.abs(self.told - self.true) <= self.allowed)
+        return self.usable & np.where(self.kinks, ~(self.beyond(self.told) <= 0), off)
+
+    def beyond(self, told: Any) -> Any:
+        """How far what is told lies outside the slopes to both sides."""
+        with np.errstate(all="ignore"):
             low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
-            told, room = np.real(self.told), np.abs(self.allowed) + 1e-5 * np.abs(high - low)
-            beyond = ~((told >= np.real(low) - room) & (told <= np.real(high) + room))
-        return self.usable & np.where(self.kinks, beyond, off)
+            room = np.abs(self.allowed) + 1e-5 * np.abs(high - low)
+            return np.maximum(np.real(low) - np.real(told), np.real(told) - np.real(high)) - room
 
     @property
     def scale(self) -> float:
@@ -153,11 +157,12 @@ class Measured:
 
     def miss(self, matrix: Any, doubt: float = 1.0) -> float:
         """How much of the error would be left if the derivative were this matrix: 0 if it were right."""
-        usable = self.usable & ~self.kinks
         with np.errstate(all="ignore"):
-            left = np.abs(self.rows @ matrix - self.true) - max(1.0, doubt) * self.fine
-            left = np.where(usable, np.maximum(left, 0), 0)
-            whole = np.where(usable, np.abs(self.told - self.true), 0)
+            told = self.rows @ matrix
+            left = np.abs(told - self.true) - max(1.0, doubt) * self.fine
+            left = np.where(self.usable, np.maximum(np.where(self.kinks, self.beyond(told), left), 0), 0)
+            whole = np.where(self.kinks, np.maximum(self.beyond(self.told), 0), np.abs(self.told - self.true))
+            whole = np.where(self.usable, whole, 0)
             size = float(np.linalg.norm(whole[np.isfinite(whole)]))
         if not np.isfinite(left).all():
             return np.inf
@@ -214,6 +219,8 @@ def measured(calls: Calls, number: int, at: Place, f: Callable[[Any], Any], said
         scale = np.maximum(np.abs(told[k]).max(initial=0.0, where=np.isfinite(told[k])), np.abs(told[k])) * length
         way_of = Way(moved, middle, *at.room(way * length), grain)
         s = slope(way_of, told[k] * length, np.where(np.isfinite(scale), scale, 0.0))
+        unsure = np.where(s.kinks, 4 * grain / s.steps[-1], 0.0) * np.where(np.real(s.left) < np.real(s.right), 1, -1)
+        s = s._replace(left=s.left - unsure, right=s.right + unsure)
         value, bar, left, right = (part / length for part in s[:4])
         found.append(Slope(value, bar, left, right, s.kinks, s.leaps, s.steps * length, s.ladder / length))
         kept.append(k)

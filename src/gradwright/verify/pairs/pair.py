@@ -70,6 +70,7 @@ class Pair:
         triangle: ``"lower"`` or ``"upper"`` if the library reads only that of the Hessian.
         convention: whether what uses it may take the derivative by another variable than x, as kernels do by
             log-parameters: then that is told, and no alarm.
+        reused: whether the program got one array again and again, with other numbers, and keeps it to compare.
         declared: why the derivative is none, on purpose, where that is declared; ``""`` if it is not.
         calls: how often the program called it; 0 with points to judge it at all the same.
         restore: is called before value or derivative is called anew, to put back what they hold; or None.
@@ -90,6 +91,7 @@ class Pair:
     elementwise: bool = False
     triangle: str = ""
     convention: bool = False
+    reused: bool = False
     declared: str = ""
     calls: int = 0
     restore: Callable[[], None] | None = None

@@ -147,7 +147,7 @@ def probability(f: Found) -> Cause | None:
         by = f.share(lambda v: v.said - v.at.x.reshape(-1, 1) + _sigmoid(v.at.x.reshape(-1, 1)))
     x = v.at.x.reshape(-1, 1)
     flat = f.pair.elementwise and f.side > 2 and np.ptp(v.true) <= 1e-6 * np.abs(v.true).max()
-    if flat and np.allclose(v.said, x * (1 - x) * v.true[0, 0], rtol=1e-6):
+    if flat and np.ptp(x) and np.allclose(v.said, x * (1 - x) * v.true[0, 0], rtol=1e-6):
         return Cause("raw score", "takes the raw score for a probability: it is x * (1 - x), and the gradient has x, "
                      "too, where sigmoid(x) belongs", "p = 1 / (1 + exp(-x)) first")  # fmt: skip
     if by >= CHOSEN and f.side > 2:

@@ -39,6 +39,20 @@ def test_it_is_the_function_to_whoever_asks():
     assert Heard(lambda a: x)(1) is x
 
 
+def test_an_array_that_is_filled_again_is_known_from_one_that_stays():
+    buffer, constant = np.zeros(1), np.ones(1)
+
+    def f(x):
+        buffer[:] = x
+        return buffer
+
+    for function, reused in ((f, True), (lambda x: f(x).copy(), False), (lambda x: constant, False)):
+        heard = Heard(function)
+        for k in (0.0, 0.0, 1.0, 2.0):
+            heard(np.full(1, k))
+        assert heard.reused is reused
+
+
 def test_what_is_kept_is_spread_over_the_run_and_is_as_it_was():
     buffer = np.zeros(1)
 

@@ -35,6 +35,13 @@ CALLS = {
     "jac": ("""
 show(so.minimize(f, x0, jac=g, args=(1.5,), method='BFGS', options={'maxiter': 5}).x)
 """, ("f", "gradient")),
+    "one buffer": ("""
+kept = np.empty(3)
+def again(x):
+    kept[:] = right(x)
+    return kept if s < 0 else kept.copy()
+show(so.minimize(f, x0, jac=again, method='BFGS', options={'maxiter': 5}).x)
+""", ("f", "gradient")),
     "jac=True": ("""
 def both(x):
     return f(x), g(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,17 @@ def optimize(call: Call) -> Pairs | None:
 
 
 def _single(heard: Heard) -> Any:
-    def slope(x: Any) -> Any:
-        grad = np.zeros(len(x))
-        heard.function(x, grad)
-        return grad
+    return partial(_value, heard.function), partial(_gradient, heard.function)
 
-    return lambda x: heard.function(x, np.zeros(0)), slope
+
+def _value(function: Any, x: Any) -> Any:
+    return function(x, np.zeros(0))
+
+
+def _gradient(function: Any, x: Any) -> Any:
+    grad = np.zeros(len(x))
+    function(x, grad)
+    return grad
 
 
 def _several(heard: Heard, like: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,9 @@ from gradwright.verify.audit.doors.door import Call, Door, Pairs, door
 from gradwright.verify.audit.doors.heard import Heard
 from gradwright.verify.pairs import Pair
 from gradwright.verify.pairs.pair import HESSIAN
+
+_KEEPING = ("bfgs", "cg", "trust-krylov")
+"""Methods that keep the array that the gradient returned, and compare it with the next."""
 
 
 def bounds_of(given: Any) -> Any:
@@ -27,7 +31,8 @@ def bounds_of(given: Any) -> Any:
 
 
 def _minimized(call: Call, fun: Any, jac: Any, hess: Any, hessp: Any, constraints: Any, bounds: Any,
-               names: tuple[str, str, str] = ("jac", "hess", "hessp")) -> Pairs | None:  # fmt: skip
+               names: tuple[str, str, str] = ("jac", "hess", "hessp"),
+               keeps: bool = False) -> Pairs | None:  # fmt: skip
     """The pairs of an objective and of constraints, some of which were heard."""
     held = [*constraints]
     if fun is None or (jac is None and hess is None and hessp is None and not held):
@@ -36,7 +41,8 @@ def _minimized(call: Call, fun: Any, jac: Any, hess: Any, hessp: Any, constraint
     def pairs() -> Iterator[Pair]:
         with np.errstate(all="ignore"):
             box = bounds_of(bounds)
-        yield from call.scalar(fun, jac, hess, hessp, names, box)
+        reused = keeps and getattr(jac, "reused", False)
+        yield from (replace(p, reused=reused) for p in call.scalar(fun, jac, hess, hessp, names, box))
         for value, derivative, second in held:
             if derivative is not None:
                 yield from call.vector(value, derivative, "constraints: jac", rows=True, bounds=box)
@@ -98,7 +104,9 @@ def minimize(call: Call) -> Pairs | None:
     heard: list[Any] = []
     if given is not None and given != ():
         call.given["constraints"], heard = _constraints(call, given)
-    return _minimized(call, fun, jac, hess, hessp, heard, call.get("bounds"))
+    bounds, method = call.get("bounds"), call.get("method")
+    keeps = (method is None and bounds is None and not heard) or str(method).lower() in _KEEPING
+    return _minimized(call, fun, jac, hess, hessp, heard, bounds, keeps=keeps)
 
 
 @door("scipy.optimize", "fmin_bfgs", "fmin_cg", "fmin_ncg", "fmin_l_bfgs_b", "fmin_tnc")
@@ -111,7 +119,8 @@ def old(call: Call) -> Pairs | None:
     hess = call.hear("fhess", of=fun) if "fhess" in names else None
     hessp = call.hear("fhess_p", of=fun, moving=2) if "fhess_p" in names else None
     bounds = call.get("bounds") if "bounds" in names else None
-    return _minimized(call, fun, jac, hess, hessp, [], bounds, ("fprime", "fhess", "fhess_p"))
+    return _minimized(call, fun, jac, hess, hessp, [], bounds, ("fprime", "fhess", "fhess_p"),
+                      keeps=call.door.path in ("fmin_bfgs", "fmin_cg"))  # fmt: skip
 
 
 @door("scipy.optimize", "fmin_slsqp")
