@@ -399,10 +399,10 @@ class LKJCholesky(Distribution):
             before = _count(self.dim - 1, c)
             before = cat([before.new_zeros((1,)), before])
             length = Beta(before + 0.5, (c + 0.5 * (self.dim - 2)).unsqueeze(-1) - 0.5 * before, validate_args=False)
+            lengths = length.sample(sample_shape).sqrt().unsqueeze(-1)
             normal = draws.normal(c, shape).tril(-1)
             size = norm(normal, dim=-1, keepdim=True)
-            way = normal / where(size > 0, size, 1.0)
-            rows = length.sample(sample_shape).sqrt().unsqueeze(-1) * way
+            rows = lengths * normal / where(size > 0, size, 1.0)
             left = 1 - (rows**2).sum(-1)
             return rows + diag_embed(left.clamp(min=dtypes.finfo(c.dtype).tiny).sqrt())
 

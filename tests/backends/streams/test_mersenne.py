@@ -1,5 +1,7 @@
 """PyTorch's numbers for a seed: each way of drawing, in shapes below, at and beyond a block of 16, against PyTorch."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,10 @@ def _categories(t):
     return t.distributions.Categorical(t.tensor([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])).sample((4,))
 
 
+def _prune(t):
+    return importlib.import_module(f"{t.__name__}.nn.utils.prune")
+
+
 def _batches(t, **options):
     loader = t.utils.data.DataLoader(range(10), batch_size=3, **options)
     return t.cat([batch for _ in range(3) for batch in loader])
@@ -83,6 +89,8 @@ WHOLE = {
     "state taken up": lambda t: t.cat([t.set_rng_state(t.Generator().manual_seed(9).get_state()) or t.randn(3)]),
     "dropout2d": lambda t: t.nn.functional.dropout2d(t.ones(3, 4, 2, 2), 0.4),
     "sparse_": lambda t: t.nn.init.sparse_(t.empty(6, 5), 0.3),
+    "pruned": lambda t: _prune(t).random_unstructured(t.nn.Linear(5, 4), "weight", 0.3).weight_mask,
+    "pruned slices": lambda t: _prune(t).random_structured(t.nn.Linear(5, 4), "weight", 2, 0).weight_mask,
     "random_split": lambda t: t.tensor([i for part in t.utils.data.random_split(range(20), [15, 5]) for i in part]),
     "shuffle": lambda t: _batches(t, shuffle=True),
     "shuffle, its own": lambda t: _batches(t, shuffle=True, generator=t.Generator().manual_seed(3)),
@@ -134,6 +142,10 @@ def test_laws(name, torch):
     law = lambda t: getattr(t.distributions, name)(*map(t.tensor, LAWS[name]))
     for shape in SHAPES:
         _same(torch, lambda t, shape=shape: law(t).sample(shape), 1e-5)
+
+
+def test_a_law_of_matrices(torch):
+    _same(torch, lambda t: t.distributions.LKJCholesky(3).sample((2,)), 1e-5)
 
 
 @pytest.mark.parametrize("name", LAYERS)

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections import UserList, deque
 
 import numpy as np
 import pytest
@@ -31,6 +32,10 @@ CALLS = {
     "nested": lambda T: T.tensor([[[1, 2]], [[3, 4]]]),
     "tuples": lambda T: T.tensor(((1.0, 2.0), (3.0, 4.0))),
     "range": lambda T: T.tensor(range(3)),
+    "deque": lambda T: T.tensor(deque([1.0, 2.0])),
+    "deques of tensors": lambda T: T.tensor(deque([deque([T.tensor(1), 2]), [3, 4]])),
+    "user's list": lambda T: T.tensor(UserList([1, 2])),
+    "pytorch's size": lambda T: T.tensor(T.zeros(2, 3).shape),
     "nan": lambda T: T.tensor([float("inf"), -float("inf")]),
     # NumPy and tensors inside
     "array": lambda T: T.tensor(np.array([1.0, 2.0])),

@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -268,3 +269,30 @@ def test_spawned_workers(tmp_path):
     )
     run = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=60)
     assert run.stdout == "[[0.0, 1.0], [2.0, 3.0]]\n", run.stderr
+
+
+class Drawn:
+    def __init__(self, t):
+        self.t = t
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        return i, self.t.rand(()).item(), random.random(), np.random.rand()
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_pytorchs_numbers_in_workers(torch, persistent):
+    """Each process is seeded once, before worker_init_fn; workers that live on draw no new seed."""
+    def epochs(t):
+        t.manual_seed(7)
+        loader = t.utils.data.DataLoader(Drawn(t), 2, True, num_workers=2, persistent_workers=persistent,
+                                         worker_init_fn=lambda i: t.manual_seed(i) if i else None)  # fmt: skip
+        return [[x.tolist() for x in batch] for _ in range(2) for batch in loader] + [t.rand(1).item()]
+
+    gw.random.use("torch")
+    try:
+        assert epochs(gw) == epochs(torch)
+    finally:
+        gw.random.use("numpy")

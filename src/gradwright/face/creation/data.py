@@ -99,6 +99,12 @@ def _unwrapped(data: Any) -> Any:
     return np.asarray(data) if hasattr(data, "__array__") and not isinstance(data, np.generic) else data
 
 
+def _is_sequence(data: Any) -> bool:
+    """Whether data, no list or tuple, are read by number as one, such as a deque; text and dicts are not."""
+    cls = type(data)
+    return hasattr(cls, "__len__") and hasattr(cls, "__getitem__") and not isinstance(data, (str, bytes, dict))
+
+
 def _plain(data: Any, found: dict[Any, dtypes.dtype], recorded: list[Any]) -> Any:
     """Nested sequences with the tensors in them turned into numbers.
 
@@ -116,6 +122,8 @@ def _plain(data: Any, found: dict[Any, dtypes.dtype], recorded: list[Any]) -> An
         found[data.dtype] = dtypes.of(data.dtype)
         return data.tolist()
     if not isinstance(data, _NUMBERS):
+        if _is_sequence(data):
+            return [_plain(d, found, recorded) for d in data]
         if is_strange(data):
             backends.library(data)  # which says how to make its library known
         cls = TypeError if isinstance(data, (str, bytes)) else RuntimeError

@@ -194,7 +194,7 @@ class RandomUnstructured(_Amount):
         super().__init__(amount)
 
     def _scores(self, t: Any) -> Any:
-        return random.rand(t.numel())
+        return -random.rand(t.numel(), dtype=t.dtype)  # PyTorch prunes the greatest of what it draws
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask without the entries of the least scores."""

@@ -111,12 +111,12 @@ class CyclicLR(_Momentum):
         cycle = math.floor(1 + cycles)
         x = 1.0 + cycles - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-        height *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
             for group, low, high in bounds:
-                self._put_momentum(group, high - (high - low) * height)
-        return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+                self._put_momentum(group, high - (high - low) * height * scale)
+        return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "_scale_fn_custom": function_state(self._scale_fn_custom)}
@@ -204,12 +204,12 @@ class OneCycleLR(_Momentum):
                 break
             begin = phase["end_step"]
         part = (self.last_epoch - begin) / (phase["end_step"] - begin)
-        if self._anneal_func_type == "cos":
-            part = (1 - math.cos(math.pi * part)) / 2
 
-        def between(group: dict[str, Any], of: str) -> Any:
+        def between(group: dict[str, Any], of: str) -> Any:  # operation by operation as PyTorch's, to the last bit
             start, end = group[phase[f"start_{of}"]], group[phase[f"end_{of}"]]
-            return start + (end - start) * part
+            if self._anneal_func_type == "linear":
+                return (end - start) * part + start
+            return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
         if self.cycle_momentum:
             for group in self.optimizer.param_groups:

@@ -148,11 +148,12 @@ class LinearLR(_Multiplying):
             return self.start_factor
         if epoch > self.total_iters:
             return 1.0
-        return self._product(epoch) / self._product(epoch - 1)
+        step = self.end_factor - self.start_factor
+        return 1.0 + step / (self.total_iters * self.start_factor + (epoch - 1) * step)
 
     def _product(self, epoch: int) -> float:
-        part = min(self.total_iters, epoch) / self.total_iters
-        return self.start_factor + (self.end_factor - self.start_factor) * part
+        step = self.end_factor - self.start_factor
+        return self.start_factor + step * min(self.total_iters, epoch) / self.total_iters
 
 
 class ExponentialLR(_Multiplying):

@@ -11,6 +11,7 @@ from multiprocessing.context import BaseContext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, overload
 
+from gradwright.backends.generator import shared
 from gradwright.utils.data.dataset import (
     Indexed,
     IterableDataset,
@@ -119,8 +120,9 @@ class DataLoader(Generic[T_co]):
 
     **Order and randomness.** The same ``generator`` seed gives the same batches in the same order with any number of
     workers. Random numbers drawn in a worker process (gradwright's, Python's, NumPy's) start anew for each batch from
-    the epoch's seed and the batch's number: the same for any number of worker processes, but not as without. Threads
-    draw from the random numbers of the whole program, in no fixed order.
+    the epoch's seed and the batch's number: the same for any number of worker processes, but not as without. Where
+    `gw.random.use("torch")` holds they start once in each process, as PyTorch's. Threads draw from the random numbers
+    of the whole program, in no fixed order.
 
     An exception in a worker is raised here, of the same type, with the worker's traceback as message and the sample
     that failed; a worker that dies is a RuntimeError, as is a ``timeout``. Leaving the loop ends the workers.
@@ -231,7 +233,7 @@ class DataLoader(Generic[T_co]):
     @overload
     def __iter__(self) -> Iterator[Any]: ...
     def __iter__(self) -> Iterator[Any]:
-        seed = draw_seed(self.generator)
+        seed = self._team.seed if self._team and shared.stream == "torch" else draw_seed(self.generator)
         return self._with_workers(seed) if self.num_workers else self._alone()
 
     def __len__(self) -> int:
@@ -262,7 +264,7 @@ class DataLoader(Generic[T_co]):
             yield batch
 
     def _with_workers(self, seed: int) -> Iterator[Any]:
-        team, self._team = self._team or self._new_team(), None  # another loop over this loader needs its own
+        team, self._team = self._team or self._new_team(seed), None  # another loop over this loader needs its own
         try:
             yield from team.batches(self._indices, seed)
         finally:
@@ -271,15 +273,15 @@ class DataLoader(Generic[T_co]):
             else:
                 team.close()
 
-    def _new_team(self) -> Team:
+    def _new_team(self, seed: int) -> Team:
         context = self.multiprocessing_context or multiprocessing.get_context()
         threads = context == _THREAD
         start = ThreadWorker if threads else partial(ProcessWorker, context)
-        workers = []
+        workers, once = [], shared.stream == "torch"
         for i in range(self.num_workers):
             dataset = copy.copy(self.dataset) if threads and self._iterable else self.dataset
-            workers.append(start(Job(dataset, self._fetcher(), self.worker_init_fn, i, self.num_workers)))
-        return Team(workers, self.timeout, self.prefetch_factor or 0)
+            workers.append(start(Job(dataset, self._fetcher(), self.worker_init_fn, i, self.num_workers, once)))
+        return Team(workers, self.timeout, self.prefetch_factor or 0, seed)
 
 
 def _context(given: Any, num_workers: int) -> Any:

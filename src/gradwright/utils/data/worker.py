@@ -76,6 +76,7 @@ class Job:
     init: Callable[[int], object] | None
     id: int
     num_workers: int
+    seeded_once: bool
 
 
 class _Caught:
@@ -93,14 +94,19 @@ class _Caught:
         return True
 
 
-def _seed(seed: int) -> None:
+def _seed(seed: int, of_numpy: Any = None) -> None:
     """Start all random numbers of a process anew."""
     random.manual_seed(seed)
     python_random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 - for datasets that draw from it
+    np.random.seed(seed % 2**32 if of_numpy is None else of_numpy)  # noqa: NPY002 - for datasets that draw from it
 
 
-def _serve(job: Job, receive: Callable[[], Any], send: Callable[[Any], None], seed: Callable[[int], None]) -> None:
+def _words(base: int, worker: int) -> Any:
+    """The words by which PyTorch seeds NumPy in a worker."""
+    return np.random.SeedSequence([worker, base % 2**32, base >> 32, 0]).generate_state(4)
+
+
+def _serve(job: Job, receive: Callable[[], Any], send: Callable[[Any], None], seed: Callable[..., None]) -> None:
     """Answer requests, each an epoch, its seed, a batch's number and indices, until None comes."""
     fetch: Any = None
     current = None
@@ -109,12 +115,13 @@ def _serve(job: Job, receive: Callable[[], Any], send: Callable[[Any], None], se
         with _Caught() as caught:
             if current is None:
                 _here.info = WorkerInfo(job.id, job.num_workers, base + job.id, job.dataset)
-                seed(base + job.id)
+                seed(base + job.id, _words(base, job.id))
                 if job.init is not None:
                     job.init(job.id)
             if epoch != current:
                 fetch, current = job.fetcher(job.dataset), epoch
-            seed(base + number)
+            if not job.seeded_once:
+                seed(base + number)
             batch = fetch(index)
         if caught.kind is not None:
             kind = caught.kind if issubclass(caught.kind, Exception) else RuntimeError  # an exit is not for here
@@ -220,7 +227,7 @@ class ThreadWorker:
         self._dismissed = False
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        arguments = (job, self._next, self._answers.put, lambda _: None)  # the random numbers belong to all threads
+        arguments = (job, self._next, self._answers.put, lambda *_: None)  # the random numbers belong to all threads
         self._thread = threading.Thread(target=_serve, args=arguments, daemon=True)
         self._thread.start()
 
@@ -263,7 +270,8 @@ def _dismiss(workers: list[Any], owner: int) -> None:
 class Team:
     """Workers that fetch the batches of a loader, epoch after epoch, until ``close()``."""
 
-    def __init__(self, workers: list[Any], timeout: float, prefetch: int) -> None:
+    def __init__(self, workers: list[Any], timeout: float, prefetch: int, seed: int) -> None:
+        self.seed = seed
         self._workers = workers
         self._timeout = timeout
         self._ahead = max(1, prefetch * len(workers))
