@@ -468,3 +468,34 @@ def test_what_is_saved_of_a_number_is_made_once():
     assert a.grad_fn._saved is None
     assert b.grad_fn._saved[0][0] == 2.5
     assert x.grad.tolist() == [5.0]
+
+
+def test_a_gradient_lives_while_something_is_added_to_it():
+    """Even where another thread takes it from its leaf meanwhile: else the loop would write to memory that is freed."""
+    x = gw.zeros(1 << 22, requires_grad=True)
+    g, y = gw.ones(1 << 22), x.clone()
+    lived, runs, patience = [], [], sys.getswitchinterval()
+
+    def take(begun):
+        begun.acquire()
+        held = weakref.ref(x.grad)
+        x.grad = None
+        lived.append(held() is not None or not runs)
+
+    sys.setswitchinterval(10)  # the other thread runs where the loop lets it, or before or after the pass
+    try:
+        for _ in range(8):
+            x.grad, begun = gw.zeros(1 << 22), threading.Lock()
+            begun.acquire()
+            thread = threading.Thread(target=take, args=(begun,))
+            thread.start()
+            begun.release()
+            runs.append(True)
+            y.backward(g, retain_graph=True)
+            runs.clear()
+            thread.join()
+            if x.grad is not None:  # it was taken before
+                lived.pop()
+    finally:
+        sys.setswitchinterval(patience)
+    assert all(lived)

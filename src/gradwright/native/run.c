@@ -557,8 +557,12 @@ added_to(PyObject *old, PyObject *g, PyObject *array)
         return 0;
     }
     int done = 0;
-    if (PyArray_CheckExact(its))
+    Py_INCREF(old), Py_INCREF(counter); /* while a loop runs another thread may take the gradient from the leaf */
+    if (PyArray_CheckExact(its)) {
+        Py_INCREF(its);
         done = !PyArray_BASE((PyArrayObject *)its) && loop_into((Loop *)add, its, g);
+        Py_DECREF(its);
+    }
     else {
         PyObject *both[2] = {its, g}, *sum = loop_in_pass((Loop *)add, both);
         if ((done = sum != NULL))
@@ -568,6 +572,7 @@ added_to(PyObject *old, PyObject *g, PyObject *array)
         PyList_SetItem(counter, 0, more);
     else
         Py_DECREF(more);
+    Py_DECREF(old), Py_DECREF(counter);
     return done;
 }
 
