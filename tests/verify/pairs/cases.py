@@ -219,6 +219,7 @@ WRONG = {
     "no factor": ("factor of a parameter", residuals(lambda p: residual_jac(p) / [1, p[0]])),
     "chain": ("factor of a parameter", residuals(lambda p: residual_jac(p) * [p[1] ** 2, 2 / p[0]])),
     "by a parameter": ("factor of a parameter", gradient(lambda x: df(x) / x[1])),
+    "once more": ("component", gradient(lambda x: df(x)[[0, 1, 1]])),
     "chance": ("component", residuals(lambda p: residual_jac(p) * [1, 2 - np.exp(p[0] - 1)])),
     "columns": ("exchanged", jacobian(lambda x: jac(x)[:, [1, 0, 2]])),
     "weights": ("weights", jacobian(lambda x: jac(x) / np.array([1, 2, 3])[:, None])),

@@ -12,7 +12,8 @@ from tests.verify.pairs.cases import WRONG
     ("exp twice", "is exp(x) times what it should be: the chain rule of"),
     ("bounds forgotten", "lacks the inner derivative cos(x), times [0.5, 0.5, 0.5]"),
     ("bounds twice", "has once too often the inner derivative cos(x)"), ("penalty", "lacks the term 0.4 * x"),
-    ("constant", "has the term 0.1 * 1 too much"), ("half lost", "a term is lost"),
+    ("once more", "has in the entry of x[2] that of x[1] once more"),
+    ("constant", "has the term 0.1 too much"), ("half lost", "a term is lost"),
     ("raw score", "raw score for a probability"), ("float32", "is computed in float32"),
 ])  # fmt: skip
 def test_the_variable_or_the_term_is_told(name: str, words: str) -> None:

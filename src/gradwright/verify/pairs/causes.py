@@ -90,6 +90,8 @@ class Found:
     def x_name(self, j: int) -> str:
         """An entry of x."""
         shape = self.views[0].at.x.shape
+        if len(self.pair.parameters) == self.side:
+            return self.pair.parameters[j]
         return f"x[{', '.join(map(str, np.unravel_index(j, shape)))}]" if shape else "x"
 
 
@@ -178,6 +180,7 @@ def _told(k: float, f: Found) -> tuple[str, str]:
                 why = ": a sum where a mean belongs" if counted and number == value else why
                 why = ": degrees for radians" if name == _DEGREES else why
                 form = form.replace("(a number in it)", name).replace("a number in it", f"{value:.6g}")
+                form = form.strip("()") if form == _DEGREES else form
                 same = form.strip("()") == f"{size:.6g}"
                 by = half or f"{minus}{size:.6g}{'' if same else f' = {minus}{form}'} times what it should be"
                 much = form.startswith("1 / ") or size == 0.5
@@ -375,7 +378,11 @@ def component(f: Found) -> Cause | None:
         return None
     rows, columns = f.rows(), f.columns()
     if len(rows) == 1 < f.side:
-        what = f"the {'entry' if f.views[0].said.shape[1] == 1 else 'column'} of {f.x_name(rows[0])}"
+        j = rows[0]
+        what = f"the {'entry' if f.views[0].said.shape[1] == 1 else 'column'} of {f.x_name(j)}"
+        for k in (k for k in range(f.side) if k != j and all(np.array_equal(v.said[j], v.said[k]) for v in f.views)):
+            return Cause("component", f"has in {what} that of {f.x_name(k)} once more", f"fill in {what}: the index is "
+                         "another's", 0.9)  # fmt: skip
     elif len(columns) == 1 < f.views[0].said.shape[1] and not f.second:
         what = f"the row of value[{columns[0]}]"
     else:

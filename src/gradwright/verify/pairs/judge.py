@@ -132,7 +132,7 @@ class _Course:
                              f"has noise of {float(np.max(best.grain, initial=0.0)):.1g}, as of an inner solver's "
                              "tolerance, of float32 or of random numbers", mend="a smaller tolerance, float64, or a "
                              "fixed seed would show more", view=best, **{**more, "cause": "noise"})  # fmt: skip
-        at = f"at {len(views)} points" if len(views) > 1 else f"at x = {short(views[0].at.x)}"
+        at = f"at {len(views)} points" if len(views) > 1 else f"at {self._x} = {short(views[0].at.x)}"
         return self.told(Verdict.RIGHT, f"{self.df} is right {at}, to {digits} digits", view=best, **more)
 
     def _sampled(self, views: Sequence[Measured]) -> str:
@@ -217,9 +217,15 @@ class _Course:
         call = f", call {at.call} of the run" if at.call else ""
         index = f"entry {list(entry.index)} " if entry.index else "it "
         sentence = (f"{self.df} {cause.sentence}: {index}is {said} where differences say {measured} ± {entry.bar:.1g}, "
-                    f"at x = {short(at.x)}{call}")  # fmt: skip
+                    f"at {self._x} = {short(at.x)}{call}")  # fmt: skip
         return self.told(verdict, sentence, cause=cause.name, mend=cause.mend, view=view, worst=entry,
                          sampled=self._sampled(views))  # fmt: skip
+
+    @property
+    def _x(self) -> str:
+        """What x is called."""
+        names = self.pair.parameters
+        return f"[{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}]" if names else "x"
 
     def told(self, verdict: Verdict, sentence: str, view: Measured | None = None, **more: Any) -> Judgement:
         """A judgement, with what was measured at one of the points."""

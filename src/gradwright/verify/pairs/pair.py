@@ -74,6 +74,7 @@ class Pair:
         declared: why the derivative is none, on purpose, where that is declared; ``""`` if it is not.
         calls: how often the program called it; 0 with points to judge it at all the same.
         restore: is called before value or derivative is called anew, to put back what they hold; or None.
+        parameters: what the entries of x are called where they have names; () if they have none.
         notes: what the door has to say beside the verdict.
     """
 
@@ -95,6 +96,7 @@ class Pair:
     declared: str = ""
     calls: int = 0
     restore: Callable[[], None] | None = None
+    parameters: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:

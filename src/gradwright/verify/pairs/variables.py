@@ -183,7 +183,7 @@ def simple_term(f: Found) -> Cause | None:
             matrices = {id(v): s[1] for v, s in zip(f.views, shapes, strict=True)}
             share = f.share(lambda v, c=c, by=matrices: v.said - c * by[id(v)])
             if share >= CHOSEN and c:
-                term = f"{abs(c):.6g} * {text.format('x')}"
+                term = f"{abs(c):.6g}" + (f" * {text.format('x')}" if text != "1" else "")
                 where = f" in {', '.join(map(f.x_name, wrong[:4]))}" if only else ""
                 return Cause("lost term" if c < 0 else "extra term", f"{'lacks' if c < 0 else 'has'} the term {term}"
                              f"{'' if c < 0 else ' too much'}{where}",

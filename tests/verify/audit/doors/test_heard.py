@@ -8,7 +8,7 @@ import traceback
 import numpy as np
 import pytest
 
-from gradwright.verify.audit.doors.heard import Heard, copied, identity, named, place
+from gradwright.verify.audit.doors.heard import Heard, copied, identity, named, parameters, place
 
 
 def squares(x, k=2.0):
@@ -37,6 +37,11 @@ def test_it_is_the_function_to_whoever_asks():
     assert (bound.__self__.k, bound(3)) == (2, 6)
     x = np.ones(2)
     assert Heard(lambda a: x)(1) is x
+
+
+def test_parameters_have_names_where_they_are_written():
+    assert parameters(lambda t, a, b=1, *, c=2: a) == ("t", "a", "b")
+    assert parameters(lambda t, *p: p) == ()
 
 
 def test_an_array_that_is_filled_again_is_known_from_one_that_stays():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradwright.verify.audit.doors.scipy_optimize import bounds_of
-from tests.verify.audit.doors.table import held
+from tests.verify.audit.doors.table import audited, held
 
 HEAD = """
 import scipy.optimize as so
@@ -149,3 +149,9 @@ def test_bounds():
     assert bounds_of(None) is None
     low, high = bounds_of([(0, None), (None, 2)])
     assert (low.tolist(), high.tolist()) == ([0, -np.inf], [np.inf, 2])
+
+
+def test_the_parameters_of_a_model_are_called_by_name():
+    report = audited(HEAD + CALLS["curve_fit"][0], s=-1.0)
+    assert "in the column of b alone: " in report.checked[0].failures[0].sentence
+    assert "at [a, b] = [" in report.checked[0].failures[0].sentence

@@ -229,6 +229,17 @@ def inner(function: Any) -> Any:
             return function
 
 
+def parameters(function: Any) -> tuple[str, ...]:
+    """The names of what a function takes by position; none if it takes any number of them."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    if any(p.kind is p.VAR_POSITIONAL for p in found):
+        return ()
+    return tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
 def place(function: Any) -> tuple[str, int]:
     """File and line of a function; ``("", 0)`` if it is not written in Python."""
     code = getattr(inner(function), "__code__", None)

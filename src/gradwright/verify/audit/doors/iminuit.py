@@ -36,7 +36,8 @@ def migrad(call: Call) -> Pairs | None:
         limits = np.array(minuit.limits, float)
         points = tuple(Point(end + k * (start - end)) for k in (1.0, 0.5, 0.1))  # at the minimum all is rounding
         more: Any = {"points": points, "value": given(fun), "bounds": (limits[:, 0], limits[:, 1]),
-                     "fixed": np.array(minuit.fixed, bool)}  # fmt: skip
+                     "fixed": np.array(minuit.fixed, bool),
+                     "parameters": () if cost._array_call else tuple(minuit.parameters)}  # fmt: skip
         if grad is not None:
             yield Pair(GRADIENT, derivative=given(grad), names=(named(fun), named(grad)), where=place(grad),
                        door=f"{call.door.name}(grad=)", calls=minuit.ngrad, **more)  # fmt: skip

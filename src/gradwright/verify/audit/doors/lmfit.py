@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ def fit(call: Call) -> Pairs | None:
     box = (np.array([params[n].min for n in varied]), np.array([params[n].max for n in varied]))
     transposed = bool(given.get("col_deriv"))
     if name == "jac":
-        return lambda: call.scalar(fun, jac, bounds=box)
-    return lambda: call.vector(fun, jac, "Dfun", bounds=box, transposed=transposed)
+        return lambda: (replace(p, parameters=tuple(varied)) for p in call.scalar(fun, jac, bounds=box))
+    return lambda: call.vector(fun, jac, "Dfun", bounds=box, transposed=transposed, parameters=tuple(varied))
 
 
 DOORS: list[Door] = [*fit]

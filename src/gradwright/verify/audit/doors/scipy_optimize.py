@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.verify.audit.doors.door import Call, Door, Pairs, door
-from gradwright.verify.audit.doors.heard import Heard
+from gradwright.verify.audit.doors.heard import Heard, parameters
 from gradwright.verify.pairs import Pair
 from gradwright.verify.pairs.pair import HESSIAN
 
@@ -264,7 +264,8 @@ def curve_fit(call: Call) -> Pairs | None:
     if fun is None or jac is None:
         return None
     bounds = call.get("bounds")
-    return lambda: call.vector(fun, jac, bounds=(bounds.lb, bounds.ub) if hasattr(bounds, "lb") else tuple(bounds))
+    box = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else tuple(bounds)
+    return lambda: call.vector(fun, jac, bounds=box, parameters=parameters(fun.function)[1:])
 
 
 DOORS: list[Door] = [*minimize, *old, *slsqp, *within, *evolution, *least_squares, *leastsq, *fsolve, *root, *newton,
