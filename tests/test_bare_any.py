@@ -17,11 +17,14 @@ SOURCE = Path(gradwright.__file__).parents[1]
 REASONS = {
     "what stands for a name of PyTorch's surroundings takes what PyTorch's takes, and leaves it unread":
         "pytorch.amp. pytorch.compiler. pytorch.cuda_amp. pytorch.jit. pytorch.library. "
-        "pytorch.overrides.handle_torch_function "
+        "pytorch.overrides.handle_torch_function pytorch.multiprocessing. pytorch.flops. profiler.profile "
+        "load_ipython_extension "
         "pytorch.types.Storage while_loop wait sym_ set_autocast_dtype set_default_tensor_type "
         "cuda.get_device_properties distributions.constraints. nn.SyncBatchNorm nn.DataParallel "
         "nn.parallel.data_parallel autograd.Variable TypedStorage UntypedStorage "
         "utils.checkpoint.create_selective_checkpoint_contexts utils.checkpoint.SelectiveCheckpointContext",
+    "derivatives as other libraries take them: functions of arrays that return arrays, matrices or operators":
+        "check_pair testing.assert_derivatives verify.pairs.",
     "an array namespace, of whichever library":
         "testing.check_portable",
     "what a tensor is made of: numbers, lists of them to any depth, arrays of any library":

@@ -10,7 +10,8 @@ from gradwright.op import op
 PASSING = {
     "_inside": "a device's block, by which compiled steps are told apart", "_mode": "which every call asks",
     "_debug": "of checkpoints, which says more", "_early_stop": "of checkpoints, whose numbers are the same",
-    "_places": "while C is built", "_level": "of nested calls", "taking": "inside of transforms",
+    "_places": "while C is built", "_now": "while kernels are made",
+    "_level": "of nested calls", "taking": "inside of transforms",
     "_users": "during a pass", "_waiting": "during a pass", "_running": "during a pass",
     "routing": "during a pass", "accumulating": "during a pass", "halted": "inside of transforms",
     "_open": "forward mode, which is a mode", "pushing": "while a Function saves", "tolerant": "of arguments",

@@ -136,6 +136,8 @@ result_of(Formula *self, PyObject *const *given, PyObject *const *named, int mut
     }
     for (int i = 0; i < PyTuple_GET_SIZE(self->names); i++)
         values[count++] = named[i];
+    if (!types) /* booleans alone: what takes them, and as what, the twin says */
+        return NULL;
     PyObject *program = program_for(self, types, values, count, alone);
     PyObject *found = program ? program_result(program, data, arrays, spread, somebody_asked(muted)) : NULL;
     self->taken += found != NULL;

@@ -98,8 +98,10 @@ scalar(int type, const void *data)
 
 #ifdef __x86_64__ /* the loops of floats raise them there alone; `fetestexcept` looks into the old unit, too */
 #define RAISED() (_mm_getcsr() & FLAGS)
+#define RAISE(flags) _mm_setcsr(_mm_getcsr() | (flags))
 #else
 #define RAISED() fetestexcept(FLAGS)
+#define RAISE(flags) feraiseexcept(flags)
 #endif
 
 void
@@ -150,7 +152,7 @@ ran(Loop *self, const Inner *inner, char **data, npy_intp count, const npy_intp 
         Py_BEGIN_ALLOW_THREADS
         if (count >= SHARED && steps[self->nin]) { /* no sum */
             gradwright_parallel(run_part, (char **)&shared, (count + PART - 1) / PART);
-            feraiseexcept(shared.raised);
+            RAISE(shared.raised);
         }
         else
             inner->run(data, &count, steps, inner->data);

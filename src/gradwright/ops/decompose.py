@@ -228,7 +228,7 @@ def _eig_slope(xp, g, x, out, reached):
 
 
 def _of_eigenvalues(xp, g, x, values, vectors):
-    vh, one = adjoint(xp, independent(vectors, values, of="linalg.eig")), g[..., :1]
+    vh, one = adjoint(xp, independent(vectors, values, of="linalg.eig")), g[..., : min(1, g.shape[-1])]
     # Vectors of equal g cancel: with one of g taken out their own cotangents are 0, and not rounding that has phases.
     dx = solve(vh, (level(g, values, of="linalg.eig") - one)[..., None] * vh) + diag(one + xp.zeros_like(g))
     return dx if is_complex(xp, x) else xp.real(dx)

@@ -13,7 +13,10 @@ from gradwright.verify.check.records import Report
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Add the magic ``%%audit [SECONDS]``; what IPython calls for ``%load_ext gradwright``."""
+    """Add the magic ``%%audit [SECONDS]``; what IPython calls for ``%load_ext gradwright``.
+
+    >>> gw.load_ipython_extension(get_ipython())  # doctest: +SKIP
+    """
     shell.register_magic_function(partial(_audited, shell), "cell", "audit")
 
 

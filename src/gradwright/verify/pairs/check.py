@@ -71,9 +71,9 @@ def check_pair(f: Callable[..., Any], jac: Any = None, *, hess: Any = None, hess
 
     Raises TypeError where there is no derivative to check; ValueError where no x can be made up.
 
-    >>> found = gw.check_pair(lambda x: (x ** 3).sum(), lambda x: 3 * x, at=np.array([1.0, 2.0]))
+    >>> found = gw.check_pair(lambda x: (x ** 3).sum(), lambda x: x ** 2, at=np.array([1.0, 2.0]))
     >>> bool(found), found[0].verdict.value, found[0].cause
-    (False, 'WRONG', 'lost term')
+    (False, 'WRONG', 'factor')
     """
     given = [(k, d) for k, d in ((None, jac), (HESSIAN, hess), (HVP, hessp), (JVP, jvp), (VJP, vjp), (ADJOINT, rmatvec))
              if d is not None]  # fmt: skip
