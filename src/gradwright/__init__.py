@@ -28,6 +28,7 @@ from gradwright.base.errors import GradcheckError as GradcheckError
 from gradwright.base.errors import GradientWarning as GradientWarning
 from gradwright.base.errors import OutOfMemoryError as OutOfMemoryError
 from gradwright.base.formatting import set_printoptions as set_printoptions
+from gradwright.base.lazy import findable as _findable
 from gradwright.base.lazy import lazy as _lazy
 from gradwright.base.lazy_names import LAZY as _LAZY
 from gradwright.base.paths import install as _install_paths
@@ -175,6 +176,7 @@ __all__ = [
     if name[0] != "_" and (name in _OFFERED or type(globals()[name]) is not type(autograd))
 ]  # fmt: skip
 
+_findable(__name__)
 _attach(globals(), *_FAMILIES)
 _attach(_methods(Tensor), "methods", "written")
 _keep_large_buffers()

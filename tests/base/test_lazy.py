@@ -1,9 +1,11 @@
 """What is imported only when it is asked for."""
 
 import inspect
+import pickle  # noqa: TID251 - of functions made here
 import subprocess
 import sys
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -146,3 +148,12 @@ def test_they_have_all_of_it() -> None:
     program = f"import gradwright.as_torch\n{'; '.join(f'import {path}' for path in sorted(SURROUNDINGS))}"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("path", ["", ".nn.functional", ".nn.init", ".linalg", ".fft", ".special", ".nn.utils"])
+def test_pickle_finds_each_function(path: str) -> None:
+    module = import_module(f"gradwright{path}")
+    public = [getattr(module, name) for name in dir(module) if name[0] != "_"]
+    functions = [f for f in public if isinstance(f, FunctionType)]
+    assert len(functions) > 10
+    assert [f for f in functions if pickle.loads(pickle.dumps(f)) is not f] == []  # noqa: S301

@@ -23,10 +23,13 @@ def test_without_any(monkeypatch: pytest.MonkeyPatch) -> None:
     cuda.manual_seed_all(5)
     cuda.empty_cache()
     assert (gw.get_rng_state() == state).all()
-    for ask in (cuda.init, cuda.current_device, cuda.get_device_name, cuda.synchronize, cuda.memory_allocated,
+    for ask in (cuda.init, cuda.current_device, cuda.get_device_name, cuda.synchronize, cuda.mem_get_info,
                 lambda: cuda.set_device(0), lambda: gw.ones(2).cuda(), lambda: gw.nn.Linear(1, 1).cuda()):
         with pytest.raises(RuntimeError, match=r"gradwright has no device 'cuda"):
             ask()
+    assert cuda.memory_allocated() == cuda.max_memory_allocated("cuda:1") == 0  # as PyTorch says
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+        cuda.set_device("cpu")
     with cuda.device(None), cuda.device(-1):
         cuda.set_device(-1)
 

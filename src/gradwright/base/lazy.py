@@ -6,6 +6,7 @@ import difflib
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 from gradwright.base.paths import PUBLIC, PUBLIC_NAMES
@@ -40,6 +41,7 @@ def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> C
             raise AttributeError(f"{module} has no {name!r}{mend}", name=name)
         found = import_module(home)
         scope[name] = found if home == path else getattr(found, name)
+        _findable(module, scope, name)
         return scope[name]
 
     def offered() -> list[str]:
@@ -48,6 +50,21 @@ def lazy(module: str, names: Mapping[str, str] | None = None, *beside: str) -> C
 
     scope.update(__getattr__=find, __dir__=offered)
     return find
+
+
+def findable(module: str) -> None:
+    """Let functions of ``module`` that builders made say that they are found there, so that pickle finds them."""
+    scope = vars(sys.modules[module])
+    for name in list(scope):
+        _findable(module, scope, name)
+
+
+def _findable(module: str, scope: dict[str, Any], name: str) -> None:
+    function = scope[name]
+    if isinstance(function, FunctionType):
+        known = function.__qualname__
+        if vars(sys.modules.get(function.__module__, sys)).get(known) is not function:
+            function.__module__, function.__qualname__ = module, known if scope.get(known) is function else name
 
 
 def surroundings(module: str, name: str) -> str:

@@ -73,10 +73,12 @@ def current_device() -> int:
 def set_device(device: DeviceLike) -> None:
     """Make "cuda" mean this device (a number, a name, a device), which becomes JAX's default device. -1 does nothing.
 
-    RuntimeError where there is none such.
+    RuntimeError where there is none such, ValueError for a device that is no CUDA device.
     """
     if device != -1:
         one = devices.cuda(device)
+        if one.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {device}")
         jax: Any = one.library
         jax.make_default(one.native)
 
@@ -114,22 +116,22 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def _memory(device: Any) -> dict[str, int]:
-    return _native(device).memory_stats() or {}
+    return (_native(device).memory_stats() or {}) if is_available() else {}
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes in use; 0 where JAX does not say."""
+    """Bytes in use; 0 where JAX does not say, and where there is no device."""
     return _memory(device).get("bytes_in_use", 0)
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The most bytes that have been in use; 0 where JAX does not say."""
+    """The most bytes that have been in use; 0 where JAX does not say, and where there is no device."""
     return _memory(device).get("peak_bytes_in_use", 0)
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
     """The bytes that JAX may still use, and all that it may; 0 where JAX does not say."""
-    limit = _memory(device).get("bytes_limit", 0)
+    limit = (_native(device).memory_stats() or {}).get("bytes_limit", 0)
     return limit - min(memory_allocated(device), limit), limit
 
 

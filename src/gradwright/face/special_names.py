@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradwright.base import dtypes
-from gradwright.base.lazy import lazy
+from gradwright.base.lazy import findable, lazy
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.face.functions import elementwise as _elementwise
@@ -107,3 +107,4 @@ legendre_polynomial_p = _polynomial("legendre_polynomial_p", _plain(_special.geg
 
 
 document(globals(), "special_names")
+findable(__name__)

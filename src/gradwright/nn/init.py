@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradwright.base.lazy import lazy
+from gradwright.base.lazy import findable, lazy
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face import creation, linalg, random
 from gradwright.face.functions.elementwise import where
@@ -314,3 +314,5 @@ uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprec
 eye, dirac, orthogonal, sparse = _deprecated(eye_), _deprecated(dirac_), _deprecated(orthogonal_), _deprecated(sparse_)
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+
+findable(__name__)

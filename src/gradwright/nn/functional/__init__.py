@@ -1,5 +1,6 @@
 """The functions behind the modules: the same formulas, with their parameters handed in."""
 
+from gradwright.base.lazy import findable as _findable
 from gradwright.base.lazy import lazy as _lazy
 from gradwright.nn.functional.activation import *
 from gradwright.nn.functional.attention import *
@@ -20,3 +21,4 @@ from gradwright.nn.functional.sparse import *
 __all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
 
 _lazy(__name__)
+_findable(__name__)
