@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
 import sys
 
 import numpy as np
@@ -307,3 +308,30 @@ def test_nothing_is_kept():
     gc.collect()
     assert [sys.getrefcount(w) for w in watched] == before
     assert abs(len(gc.get_objects()) - objects) < 50
+
+
+def test_an_array_lives_while_its_tensor_is_given_another():
+    """In the midst of a call, where it is first recorded and other threads may run."""
+    program = """
+import weakref
+import gradwright as gw
+from gradwright.engine import apply
+
+bias, lived = gw.ones(3), []
+usual = apply.recorder
+
+def recorder(*args):
+    held = weakref.ref(x.array)
+    x.data = gw.ones(3, 3)
+    lived.append(held() is not None)
+    return usual(*args)
+
+apply.recorder = recorder
+for f in (lambda: x @ x, lambda: gw.nn.functional.linear(x, x, bias), lambda: x.sum(), lambda: x.mean(0),
+          lambda: x.t()):
+    x = gw.zeros(3, 3, requires_grad=True)
+    f()
+print(lived)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert found.stdout == f"{[True] * 5}\n", found.stderr

@@ -56,10 +56,8 @@ matmul_ask(Early *early, PyObject *const *args, Py_ssize_t count, PyObject *kwna
         return NULL;
     Way *way = ((Form *)early)->ways[!PyArray_IS_C_CONTIGUOUS(b)];
     Call call;
-    if (!begin(way, args, 0, &call))
-        return NULL;
     Py_INCREF(a), Py_INCREF(b); /* another thread may give the tensors others meanwhile */
-    PyObject *product = product_of(a, b);
+    PyObject *product = begin(way, args, 0, &call) ? product_of(a, b) : NULL;
     Py_DECREF(a), Py_DECREF(b);
     return finish(way, args, &call, product, NULL, 0);
 }
@@ -79,10 +77,8 @@ linear_ask(Early *early, PyObject *const *args, Py_ssize_t count, PyObject *kwna
         return NULL;
     Way *way = ((Form *)early)->ways[0];
     Call call;
-    if (!begin(way, inputs, 0, &call))
-        return NULL;
-    Py_INCREF(a), Py_INCREF(b);
-    PyObject *turned = PyArray_Transpose(w, NULL);
+    Py_INCREF(a), Py_INCREF(w), Py_INCREF(b);
+    PyObject *turned = begin(way, inputs, 0, &call) ? PyArray_Transpose(w, NULL) : NULL;
     PyObject *product = turned ? product_of(a, (PyArrayObject *)turned) : NULL;
     Py_XDECREF(turned);
     if (product) {
@@ -94,7 +90,7 @@ linear_ask(Early *early, PyObject *const *args, Py_ssize_t count, PyObject *kwna
                 Py_CLEAR(product);
         }
     }
-    Py_DECREF(a), Py_DECREF(b);
+    Py_DECREF(a), Py_DECREF(w), Py_DECREF(b);
     return finish(way, inputs, &call, product, NULL, 0);
 }
 

@@ -129,10 +129,10 @@ reduced(Form *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, 
     PyObject *fixed = axis < 0 ? whole : fixed_along((int)axis, keep), *sums;
     Way *way = self->ways[axis >= 0];
     Call call;
-    if (!fixed || !begin(way, &x, 0, &call))
-        return NULL;
     Py_INCREF(a); /* another thread may give the tensor another meanwhile */
-    if (axis < 0 || (PyArray_NDIM(a) == 1 && !keep && PyArray_SIZE(a) < LINE))
+    if (!fixed || !begin(way, &x, 0, &call))
+        sums = NULL;
+    else if (axis < 0 || (PyArray_NDIM(a) == 1 && !keep && PyArray_SIZE(a) < LINE))
         sums = whole_sum_result(all_sums, (PyObject *)a);
     else
         sums = sums_along(all_sums, a, (int)axis, keep);

@@ -40,11 +40,13 @@ array_to_view(PyObject *x)
 static PyObject *
 viewed(Way *way, PyObject *x, const Shown *shown, PyObject *name, PyObject *value)
 {
+    PyObject *array = Py_NewRef(FIELD(x, t_array)); /* another thread may give the tensor another meanwhile */
     PyObject *fixed = value ? PyDict_New() : NULL, *out = NULL;
     Call call;
     if (fixed && PyDict_SetItem(fixed, name, value) == 0 && begin(way, &x, 0, &call))
-        out = finish(way, &x, &call, array_of(shown, (PyArrayObject *)FIELD(x, t_array)), fixed, 1);
+        out = finish(way, &x, &call, array_of(shown, (PyArrayObject *)array), fixed, 1);
     Py_XDECREF(value), Py_XDECREF(fixed);
+    Py_DECREF(array);
     return out;
 }
 
