@@ -56,6 +56,7 @@ PARTS := compilation rest verify engine utils nn
 rest := tests src $(foreach part,$(filter-out rest,$(PARTS)),$($(part):%=--ignore=%))
 
 test: lint
+	@echo "== pytest, in $(words $(PARTS)) parts, two at a time; each tells what it found when it ends, after some minutes"
 	@$(MAKE) -j2 -k $(PARTS:%=test-%)
 
 test-%: .venv/.ready
