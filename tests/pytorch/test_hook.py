@@ -220,7 +220,6 @@ def test_what_pytorch_has_and_gradwright_does_not_fails_at_the_use(name):
     ("hub.load_state_dict_from_url('u')", "gradwright fetches nothing"),
     ("distributed.init_process_group('gloo')", "processes compute together by gradwright.distributed"),
     ("distributed.all_reduce(1, op=torch.distributed.ReduceOp.SUM)", "processes compute together"),
-    ("multiprocessing.spawn(print)", "start processes with multiprocessing.Process"),
 ])
 def test_a_name_that_is_not_here_says_what_to_do(call, mend):
     name = call.partition("(")[0]

@@ -65,4 +65,4 @@ def test_what_runs_in_python_is_seen():
     for _ in range(3):
         f(gw.ones(3))
     custom = {node.name for node in viz.program(f).nodes if node.kind == "custom"}
-    assert custom == {"draw random", "check"}
+    assert custom == {"draw bernoulli", "check"}

@@ -186,8 +186,8 @@ MORE = {
 
 # At the top of gradwright, and not at the top of PyTorch.
 OURS = frozenset({
-    "AnomalyError", "CapturedTensor", "FileError", "GradcheckError", "GradientWarning", "Op", "audit", "custom_op",
-    "op", "value_and_grad", "xp",
+    "AnomalyError", "CapturedTensor", "FileError", "GradcheckError", "GradientWarning", "Op", "audit", "check_pair",
+    "custom_op", "kernels", "load_ipython_extension", "op", "value_and_grad", "xp",
 })  # fmt: skip
 
 # The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
