@@ -48,12 +48,18 @@ demo: $(or $(wildcard .venv/.ready),.venv/.demo)
 # compiles is apart: it looks at every object that there is, several times a step, and those of other tests would be most.
 compilation := tests/compilation tests/distributed tests/function/watched/test_in_motion.py \
     $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
+by_c := tests/compilation/by_c
+face := tests/face tests/backends tests/ops
 verify := tests/verify tests/viz
 engine := tests/engine tests/function tests/transform tests/native
 utils := tests/utils tests/docs tests/cli
 nn := tests/nn tests/pytorch tests/optim
-PARTS := compilation rest verify engine utils nn
-rest := tests src $(foreach part,$(filter-out rest,$(PARTS)),$($(part):%=--ignore=%))
+PARTS := compilation face verify by_c rest engine utils nn
+rest := tests src
+$(foreach part,$(PARTS),$(eval ignored_$(part) := $(compilation:%=--ignore=%)))
+ignored_compilation := $(by_c:%=--ignore=%)
+ignored_by_c :=
+ignored_rest := $(foreach part,$(filter-out rest,$(PARTS)),$($(part):%=--ignore=%))
 
 test: lint
 	@echo "== pytest, in $(words $(PARTS)) parts, two at a time; each tells what it found when it ends, after some minutes"
@@ -61,7 +67,7 @@ test: lint
 
 test-%: .venv/.ready
 	@echo "== pytest, of $* ..."
-	@said=$$(OMP_NUM_THREADS=1 $(BIN)/pytest -q -rfE $($*) $(if $(filter compilation,$*),,$(compilation:%=--ignore=%)) 2>&1); \
+	@said=$$(OMP_NUM_THREADS=1 $(BIN)/pytest -q -rfE $($*) $(ignored_$*) 2>&1); \
 	    ended=$$?; printf '== pytest, of %s\n%s\n' "$*" "$$said"; exit $$ended
 
 SOAK ?= 50000
