@@ -15,7 +15,7 @@
 #include <structmember.h>
 
 #define MOST 2          /* operands */
-#define SHARED 100000   /* entries from which threads share a loop, */
+#define SHARED_LOOP 100000   /* entries from which threads share a loop, */
 #define PART (1 << 14)  /* so many each time */
 #define LARGE (1 << 17) /* entries from which sums are made in another way: _LARGE of the twin */
 
@@ -150,7 +150,7 @@ ran(Loop *self, const Inner *inner, char **data, npy_intp count, const npy_intp 
     if (count > LONG) {
         Shared shared = {inner, data, count, steps, self->nin + 1, 0};
         Py_BEGIN_ALLOW_THREADS
-        if (count >= SHARED && steps[self->nin]) { /* no sum */
+        if (count >= SHARED_LOOP && steps[self->nin]) { /* no sum */
             gradwright_parallel(run_part, (char **)&shared, (count + PART - 1) / PART);
             RAISE(shared.raised);
         }
