@@ -110,8 +110,7 @@ def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of a typed class, such as ``FloatTensor`` or "torch.DoubleTensor", the default one."""
     name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
     if ".cuda." in name:
-        devices.device("cuda")  # says that there is none
-        devices.set_default_device("cuda")
+        devices.set_default_device(devices.cuda())  # or says that there is none
     wanted = {word: known for known, word in dtypes.LEGACY.items()}.get(name.rpartition(".")[2])
     if wanted is None or not dtypes.of(wanted).is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {name}")
