@@ -269,7 +269,8 @@ int add_functions(PyObject *module);
 /* f(P, k) for all k below n, whoever is free taking the next. */
 #define SHARED (1 << 16) /* entries from which on they do */
 
-void gradwright_parallel(void (*f)(char **, long), char **P, long n);
+/* Compiled steps find it in the core, too. */
+__attribute__((visibility("default"))) void gradwright_parallel(void (*f)(char **, long), char **P, long n);
 
 /* kernels.c */
 

@@ -29,7 +29,8 @@ front_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *k
 {
     PyFunctionObject *f = (PyFunctionObject *)function;
     Early *early = (Early *)(f->func_dict ? PyDict_GetItem(f->func_dict, key) : NULL);
-    if (!early)
+    PyThreadState *thread = PyThreadState_Get();
+    if (!early || thread->c_tracefunc || thread->c_profilefunc) /* who follows the program sees frames of its functions */
         return as_made(function, args, nargsf, kwnames);
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if (f->func_code == early->code || (!kwnames && all_known(args, count))) {
