@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradwright as gw
 from gradwright.compilation.node import (
     CONSTANT,
     HOST,
@@ -74,7 +75,8 @@ def test_every_operation_gives_what_it_gives(name: str) -> None:
     op = table[name]
     for sample in op.samples:
         arrays = sample_arrays(sample)
-        want = op(*arrays, **sample.static)
+        with gw.kernels("numpy"):  # whose sums have bits of their own
+            want = op(*arrays, **sample.static)
         program = traced(lambda *v, op=op, sample=sample: op(*v, **sample.static), *arrays)
         got = Interpreted(program)(arrays)
         for a, b in zip(got, want if isinstance(want, (tuple, list)) else [want], strict=True):

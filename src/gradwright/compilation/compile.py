@@ -82,7 +82,7 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
             (JAX's compiler: the ``jax`` extra), "auto" (C where there is a compiler, else plan; or what the environment
             variable ``GRADWRIGHT_COMPILE`` names), "eager" (the function itself). PyTorch's "inductor" is "auto", its
             "aot_eager" is "plan".
-        exact: numbers are the eager run's to the bit.
+        exact: numbers are the eager run's to the bit, as it is under ``gradwright.kernels("numpy")``.
         check: "first" (of each program the runs 1, 4, 16, 64 ... are compared), "always" (each run, for tests; one that
             differs raises AssertionError), "never".
         fullgraph: what cannot be compiled is a RuntimeError, not a run that is eager.
