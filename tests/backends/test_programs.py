@@ -108,7 +108,7 @@ def test_most_formulas_are_programs():
             if form.taken:
                 taken.add(name)
                 break
-    assert len(taken) >= 155
+    assert len(taken) >= 153  # two more took booleans alone, which are the twin's
     usual = {"sigmoid", "silu", "softplus", "gelu_tanh", "relu", "leaky_relu", "elu", "huber", "square", "reciprocal"}
     assert usual | {f"{name} by x" for name in usual} | {"tanh by x", "divide by y", "sqrt by x"} <= taken
 
