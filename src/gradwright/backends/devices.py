@@ -79,14 +79,12 @@ class device:
             if one is None:
                 raise TypeError(f"device: expected a string or a device, got {type!r}")
             self._become(one, type)
-        elif not (named := fullmatch(r"([^:]+)(:\d+)?", type)) or named[1] not in NOMINAL | {"cpu"}:
-            self._become(*_read(type, index))
-        elif named[1] == "cpu":
+        elif type == "cpu" or fullmatch(r"cpu:\d+", type):
             self.library, self.native = NUMPY, "cpu"
-        elif there(named[1]):
-            self._become(*_read(type, index))
+        elif (named := fullmatch(r"([^:]+)(?::(\d+))?", type)) and named[1] in NOMINAL and not there(named[1]):
+            self.type, self.index = named[1], index if named[2] is None else int(named[2])
         else:
-            self.type, self.index = named[1], int(named[2][1:]) if named[2] else index
+            self._become(*_read(type, index))
 
     @property
     def is_here(self) -> bool:

@@ -96,9 +96,10 @@ class FlopCounterMode(Watch):
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         result = call()
         count = _COUNTS[name](inputs, result) if name in _COUNTS else 0
-        factors = [a for a in arrays(inputs) if a.ndim > 1 or name not in ("linear", "biased_conv")]
-        self._last = name, count, [any(a is factor for factor in factors) for a in arrays(inputs)]
+        self._last = name, count, ()
         if count:
+            factors = [a.ndim > 1 or name not in ("linear", "biased_conv") for a in arrays(inputs)]
+            self._last = name, count, factors
             self._add(self._path, name, count)
         return result
 

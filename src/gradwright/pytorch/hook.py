@@ -292,8 +292,11 @@ def serve() -> None:
     """
     install()
     use("torch")
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join([_CHILDREN, *(p for p in paths if p and p != _CHILDREN)])
+    os.environ["PYTHONPATH"] = os.pathsep.join([_CHILDREN, *_paths_of_the_user()])
+
+
+def _paths_of_the_user() -> list[str]:
+    return [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != _CHILDREN]
 
 
 def is_installed() -> bool:
@@ -303,10 +306,8 @@ def is_installed() -> bool:
 
 def uninstall() -> None:
     """Undo `install` and `serve`, and forget the modules they made."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if _CHILDREN in paths:
-        paths.remove(_CHILDREN)
-        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    if _CHILDREN in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(_paths_of_the_user())
         use("numpy")
     if is_installed():
         sys.meta_path.remove(_finder)
