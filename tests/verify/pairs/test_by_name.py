@@ -25,6 +25,12 @@ class Needs:
     ("def loss(w, data=None): pass\ndef grad_loss(w, data=None): pass\ndef loss_hessp(w, p): pass",
      {"loss": ("grad_loss", None, "loss_hessp")}),
     ("def fun(x): pass\ndef jac(x): pass", {"fun": ("jac", None, None)}),
+    ("def f(x): pass\ndef g(x): pass\ndef h(x): pass", {"f": ("g", "h", None)}),
+    ("def f(x): pass\ndef df(x): pass\ndef g(x): pass\ndef h(x): pass", {"f": ("df", None, None)}),
+    ("def fun(x): pass\ndef fun_der(x): pass\ndef hess(x): pass\ndef hessp(x, v): pass",
+     {"fun": ("fun_der", "hess", "hessp")}),
+    ("def fun(x): pass\ndef fun_der(x): pass\ndef cost(x): pass\ndef hess(x): pass", {"fun": ("fun_der", None, None),
+     "cost": (None, "hess", None)}),
     ("def fun(x): pass\ndef cost(x): pass\ndef jac(x): pass", {}), ("def f(x, y): pass\ndef df(x, y): pass", {}),
     ("def f(x): pass\ndef g_of_it(x): pass", {}), (CLASS, {"Model.fun": ("jac", None, "hessp")}),
 ])  # fmt: skip

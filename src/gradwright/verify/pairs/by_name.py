@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -55,6 +55,10 @@ def named(module: ModuleType) -> list[Named]:
     found = [p for p in found if p.jac or p.hess or p.hessp]
     taken = {id(f) for p in found for f in (p.f, p.jac, p.hess, p.hessp) if f is not None}
     free = {n: v for n, v in functions.items() if id(v) not in taken}
+    if len(found) == 1 and not any(n in free for n in VALUES):  # what else there is can only belong to it
+        p, others = found[0], free if found[0].jac is None else {n: v for n, v in free.items() if n not in GRADIENTS}
+        jac, hess, hessp = _nameless(others, products)
+        found = [replace(p, jac=p.jac or jac, hess=p.hess or hess, hessp=p.hessp or hessp)]
     found += _one_of_each("", free, products, at)
     for name, cls in own.items():
         if isinstance(cls, type) and (made := _made(cls)) is not None:
@@ -67,14 +71,20 @@ def named(module: ModuleType) -> list[Named]:
 def _one_of_each(prefix: str, functions: Mapping[str, Any], products: Mapping[str, Any], at: Any) -> Iterator[Named]:
     """A function and its derivatives, where no other could be meant."""
     values = [n for n in VALUES if n in functions]
-    gradients = [n for n in GRADIENTS if n in functions and n not in values]
-    if len(values) != 1 or len(gradients) > 1:
-        return
+    derivatives = _nameless(functions, products)
+    if len(values) == 1 and any(derivatives):
+        yield Named(prefix + values[0], functions[values[0]], *derivatives, at)
+
+
+def _nameless(functions: Mapping[str, Any], products: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Gradient, Hessian and product that are called by no function's name; all None where there are two gradients."""
+    gradients = [n for n in GRADIENTS if n in functions]
+    if len(gradients) > 1:
+        return None, None, None
     jac = functions[gradients[0]] if gradients else None
-    hess = next((functions[n] for n in HESSIANS if n in functions), None)
-    hessp = next((products[n] for n in PRODUCTS if n in products), None)
-    if jac or hess or hessp:
-        yield Named(prefix + values[0], functions[values[0]], jac, hess, hessp, at)
+    seconds = (*HESSIANS, "h") if gradients == ["g"] else HESSIANS  # the letters g and h go together
+    hess = next((functions[n] for n in seconds if n in functions), None)
+    return jac, hess, next((products[n] for n in PRODUCTS if n in products), None)
 
 
 def _by(name: str, forms: tuple[str, ...], functions: Mapping[str, Any]) -> Any:
