@@ -127,20 +127,6 @@ read_arguments(Given *call, const char **kinds, PyObject *const *given, Py_ssize
                 || !of_rows(call, a, 1) || !add(call, PyArray_BYTES(a), 8))
                 return 0;
             break;
-        case 'S': {
-            char *data;
-            if (usual_array(call, one) && PyArray_NDIM(a) == 0)
-                data = PyArray_BYTES(a);
-            else if (call->type == NPY_FLOAT && Py_IS_TYPE(one, &PyFloatArrType_Type))
-                data = (char *)&PyArrayScalar_VAL(one, Float);
-            else if (call->type == NPY_DOUBLE && Py_IS_TYPE(one, &PyDoubleArrType_Type))
-                data = (char *)&PyArrayScalar_VAL(one, Double);
-            else
-                return 0;
-            if (!add(call, data, 0))
-                return 0;
-            break;
-        }
         case 'E':
             if (!PyFloat_CheckExact(one))
                 return 0;

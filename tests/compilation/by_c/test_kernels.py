@@ -41,7 +41,7 @@ def arguments(spec, shape, dtype, seed=0):
             return random.integers(0, n, shape[:-1])
         if kind in "AT":
             return len(shape) - 1 if kind == "A" else (len(shape) - 1,)
-        return dtype(random.random()) if kind == "S" else 1e-5 if kind == "E" else "mean"
+        return 1e-5 if kind == "E" else "mean"
 
     kinds = iter(spec.takes)
     for kind in kinds:
@@ -171,10 +171,10 @@ def test_steps_take_them_both_ways():
     x = gw.ones(2, 3, requires_grad=True)
     gw.nn.functional.layer_norm(x.softmax(1), (3,)).log_softmax(1).sum().backward()
     gw.nn.functional.cross_entropy(x, gw.tensor([0, 2])).backward()
-    for one in (softmax, log_softmax, cross_entropy, standardize.variant("NativeLayerNormBackward0")):
-        rule = recorder(one, (True, False)[: len(one.inputs)])
+    assert isinstance(cross_entropy.muted, core.kernel)
+    for one in (softmax, log_softmax, standardize.variant("NativeLayerNormBackward0")):
         assert isinstance(one.muted, core.kernel)
-        assert isinstance(rule.__globals__["rule_x"], core.kernel)
+        assert isinstance(recorder(one, (True,)).__globals__["rule_x"], core.kernel)
     assert softmax.muted.taken > 0
     assert recorder(softmax, (True,)).__globals__["rule_x"].taken > 0
 

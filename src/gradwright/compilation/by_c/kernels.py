@@ -28,9 +28,9 @@ class Kernel(NamedTuple):
     Attributes:
         function: the formula, or the derivative, ``f(xp, ...)``.
         takes: a letter for each argument: X the first array, Y one of its shape, R one with length 1 where it is
-            reduced, I whole numbers below that length for each row, S one number (of results: the sum of those of the
-            pieces), A the axis, T the axes, E a float, M "mean"; (...) for several in a list.
-        gives: the same for its results.
+            reduced, I whole numbers below that length for each row, A the axis, T the axes, E a float, M "mean"; (...)
+            for several in a list.
+        gives: the same for its results; S one number, the sum of those of the pieces.
     """
 
     function: Callable[..., Any]
@@ -51,7 +51,6 @@ KERNELS = (
     Kernel(norm.standardize.forward, "XTE", "YRR"),
     Kernel(norm._standardize_slope, "(XRR)(YRR)TE", "Y"),
     Kernel(loss.cross_entropy.forward, "XIAM", "S"),
-    Kernel(loss._less_one, "SXIAM", "Y"),
 )
 BUILT = platform.machine() == "x86_64" and sys.platform != "win32"
 """Whether they are: where there are forms for the processor, and a compiler that takes these words."""
@@ -72,7 +71,7 @@ def text(kernel: Kernel, name: str, dtype: Any) -> str:
     arrays: list[Any] = []
 
     def given(kind: str) -> Any:
-        shape: Any = {"X": (ROWS, ENTRIES), "Y": (ROWS, ENTRIES), "R": (ROWS, 1), "S": ()}.get(kind, (ROWS,))
+        shape: Any = {"X": (ROWS, ENTRIES), "Y": (ROWS, ENTRIES), "R": (ROWS, 1)}.get(kind, (ROWS,))
         arrays.append(random.integers(0, ENTRIES, ROWS) if kind == "I" else random.random(shape).astype(dtype))
         return len(arrays) - 1
 
