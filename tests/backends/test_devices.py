@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ def test_kinds_of_devices_can_be_named_anywhere(torch: Any, monkeypatch: pytest.
         assert [T.device(name).index for name in KINDS] == [None, 1, None, None, 0]
         named = {T.device(name): name for name in (*KINDS, "cpu")}
         assert len(named) == 6
+        assert not any(one == other for one, other in combinations(named, 2))
         assert T.device("cuda", 1) == T.device("cuda:1") == copied(T.device("cuda:1")) != T.device("cuda")
         with pytest.raises(RuntimeError, match="Invalid device string: 'cpu:-2'"):
             T.device("cpu:-2")

@@ -113,13 +113,13 @@ class device:
         return self.type if self.type == "cpu" or self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> Any:
-        return isinstance(other, device) and other._key() == self._key()
+        return isinstance(other, device) and (self.type == other.type == "cpu" or other._key() == self._key())
 
     def __hash__(self) -> Any:
-        return hash((self.type, self._key()[1]))
+        return hash(self._key())
 
     def _key(self) -> tuple[Any, Any]:
-        return (self.library, self.native) if self.is_here else (None, self.index)
+        return (self.library, self.native) if self.is_here else (self.type, self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (str(self),)
