@@ -43,8 +43,7 @@ def written(name: str, f: Callable[..., Any], arrays: Sequence[Any], by: symbols
         text, stretches, _ = functions(lowered, steps, memory, split=False)
     if stretches != [0]:
         raise ValueError(f"{name}: C does not do all of it: {stretches}")
-    with symbols.written(by):
-        own = str(memory.size)
+    own = str(memory.size)
     given = [*program.inputs, *lowered.outputs]
     slots = [f"  P[{memory.spots[node].pointer}] = given[{k}];" for k, node in enumerate(given)]
     sizes = [f"  const long s{k} = {e};" for k, e in enumerate(by.expressions)]

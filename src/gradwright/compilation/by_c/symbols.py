@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,10 +38,7 @@ class Symbols:
         """A product of sizes and a number."""
         if not factors or times == 0:
             return times
-        value = times
-        for name in factors:
-            value *= self._atoms[name]
-        made = Size(value)
+        made = Size(times * prod(self._atoms[name] for name in factors))
         made.symbols, made.factors, made.times = self, factors, times
         return made
 
@@ -72,16 +71,12 @@ class Symbols:
         for k, number in enumerate(self.numbers):
             if number == value:
                 return Number(value).of(f"e{k}")
-        for terms in ((n,) for n in self.sizes), ((n, m) for n in self.sizes for m in self.sizes if n < m):
-            for term in terms:
-                count = 1
-                for n in term:
-                    count *= n
-                for scale in (1, 2, 4):
-                    if value in (scale / count, float(np.float32(scale / count))):
-                        return Number(value).of(f"({scale}.0 / {self.known(count).number})")
-                if value == count:
-                    return Number(value).of(self.known(count).number)
+        for count in (*self.sizes, *map(prod, combinations(self.sizes, 2))):
+            for scale in (1, 2, 4):
+                if value in (scale / count, float(np.float32(scale / count))):
+                    return Number(value).of(f"({scale}.0 / {self.known(count).number})")
+            if value == count:
+                return Number(value).of(self.known(count).number)
         if value * 64 % 1:
             raise ValueError(f"what is {value}?")
         return value
@@ -128,24 +123,21 @@ class Size(int):
     def __neg__(self) -> Any:
         return self * -1
 
-    def _joined(self, text: str, value: int) -> Any:
-        return self.symbols.other(text, value)
-
     def __add__(self, other: Any) -> Any:
-        return self if other == 0 else self._joined(f"({self} + {other})", int(self) + int(other))
+        return self if other == 0 else self.symbols.other(f"({self} + {other})", int(self) + int(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self if other == 0 else self._joined(f"({self} - {other})", int(self) - int(other))
+        return self if other == 0 else self.symbols.other(f"({self} - {other})", int(self) - int(other))
 
     def __rsub__(self, other: Any) -> Any:
-        return self._joined(f"({other} - {self})", int(other) - int(self))
+        return self.symbols.other(f"({other} - {self})", int(other) - int(self))
 
     def __floordiv__(self, other: Any) -> Any:
         if type(other) is int and self.times % other == 0:
             return self.symbols.size(self.factors, self.times // other)
-        return self._joined(f"FLOOR({self}, {other})", int(self) // int(other))
+        return self.symbols.other(f"FLOOR({self}, {other})", int(self) // int(other))
 
 
 class Number(float):
