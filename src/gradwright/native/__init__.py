@@ -95,8 +95,8 @@ def early(name: str, *direct: Callable[..., Any]) -> Callable[[F], F]:
 
 
 @cache
-def _text_of(module: str) -> int:
-    """A number for the text of a module, as `built_from` of its kernels."""
+def text_of(module: str) -> int:
+    """A number for the text of a module, which its kernels have been built from."""
     return zlib.crc32(Path(*map(str, (_HERE.parent, *module.split(".")[1:]))).with_suffix(".py").read_bytes())
 
 
@@ -107,7 +107,7 @@ def kernel(formula: F, plain: Any) -> Any:
     """
     module, name = getattr(formula, "__module__", ""), getattr(formula, "__qualname__", "")
     built_from = None if core is None else core.kernels.get(f"{module}.{name}")
-    if built_from is None or built_from != _text_of(module):
+    if built_from is None or built_from != text_of(module):
         return plain
     code = formula.__code__
     return core.kernel(plain, f"{module}.{name}", code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])

@@ -9,7 +9,7 @@ import pytest
 from gradwright.compilation.by_c import ahead
 from gradwright.compilation.by_c.build import COMPILERS, load
 from gradwright.compilation.by_c.source import whole
-from gradwright.compilation.by_c.symbols import Symbols
+from gradwright.compilation.by_c.symbols import FLOOR, Symbols
 from gradwright.compilation.trace.traced import space as xp
 
 needs_compiler = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
@@ -32,8 +32,7 @@ FORMULAS = [
 @pytest.mark.parametrize("shape", [(1, 1), (3, 4), (5, 2000)])
 def test_it_runs_on_other_sizes(k, shape):
     text = ahead.written("kernel", FORMULAS[k], [sample()], Symbols((ROWS, ENTRIES), (3 / 2**17,)))
-    floor = "#define FLOOR(a, b) ((a) / (b) - ((a) % (b) < 0))\n"
-    library = load(floor + whole(text, None, frozenset()).replace("static long kernel", "long kernel"))
+    library = load(FLOOR + whole(text, None, frozenset()).replace("static long kernel", "long kernel"))
     x = np.random.default_rng(1).random(shape)
     n = (ctypes.c_long * 3)(*shape, shape[0])
     numbers = (ctypes.c_double * 1)(0.25)

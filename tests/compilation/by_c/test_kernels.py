@@ -180,5 +180,5 @@ def test_steps_take_them_both_ways():
 
 
 def test_a_kernel_of_another_text_is_not_taken(monkeypatch):
-    monkeypatch.setattr(native, "_text_of", lambda module: 0)
+    monkeypatch.setattr(native, "text_of", lambda module: 0)
     assert kernel(softmax.forward, softmax.forward) is softmax.forward

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import platform
 import sys
-import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +15,9 @@ import numpy as np
 from gradwright.compilation.by_c.ahead import written
 from gradwright.compilation.by_c.build import FLAGS
 from gradwright.compilation.by_c.source import whole
-from gradwright.compilation.by_c.symbols import Symbols
+from gradwright.compilation.by_c.symbols import FLOOR, Symbols
 from gradwright.compilation.trace.traced import space
+from gradwright.native import text_of
 from gradwright.ops import activation, loss, norm
 
 
@@ -108,11 +107,10 @@ def all_text() -> str:
     for k, kernel in enumerate(KERNELS):
         names = [f"k{k}_{kind}" for kind in ("single", "twice")]
         parts += [text(kernel, n, d) for n, d in zip(names, (np.float32, np.float64), strict=True)]
-        made_of = Path(sys.modules[kernel.function.__module__].__file__ or "").read_bytes()
         runs, owns = ", ".join(names), ", ".join(f"{n}_own" for n in names)
-        table.append(f'  {{"{kernel.name}", {zlib.crc32(made_of)}u, "{kernel.takes}", "{kernel.gives}", '
+        made_of = text_of(kernel.function.__module__)
+        table.append(f'  {{"{kernel.name}", {made_of}u, "{kernel.takes}", "{kernel.gives}", '
                      f"{{{runs}}}, {{{owns}}}}},")  # fmt: skip
-    floor = "#define FLOOR(a, b) ((a) / (b) - ((a) % (b) < 0))\n"
     ends = ["const Kernel KERNELS[] = {", *table, "  {0}", "};", ""]
-    return "\n".join(['#include "kernels.h"', floor, whole("\n".join(parts), None, frozenset()), *ends])
+    return "\n".join(['#include "kernels.h"', FLOOR, whole("\n".join(parts), None, frozenset()), *ends])
 

@@ -158,6 +158,8 @@ class Number(float):
 
 ALL = "N[2]"
 """Of how many rows there are in all; a text is run on some of them at a time."""
+FLOOR = "#define FLOOR(a, b) ((a) / (b) - ((a) % (b) < 0))\n"
+"""What text with names has before it: a quotient rounded down."""
 SIZES, NUMBERS = 5, 6
 """The pointers of a program's table that lead to the values of sizes and of numbers."""
 _now: ContextVar[Symbols | None] = ContextVar("symbols", default=None)
